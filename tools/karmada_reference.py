@@ -45,7 +45,8 @@ KINDS = {
     "ClusterTaintPolicy": "Taints that follow from conditions of clusters.",
     "Remedy": "The actions are published: `gitfed get clusters -o wide` and `remedyActions` of the hub's API. gitfed "
     "does nothing to the traffic itself.",
-    "CronFederatedHPA": "See [scale by the clock](../how-to/autoscaling.md).",
+    "CronFederatedHPA": "See [scale by the clock](../how-to/autoscaling.md). Of a FederatedHPA it sets the bounds.",
+    "FederatedHPA": "See [scale by load](../how-to/autoscaling.md#by-load). `External` metrics are read too.",
     "MultiClusterService": "The Service of its name, reached from other clusters. See [services across "
     "clusters](../how-to/services.md).",
     "MultiClusterIngress": "Checked, and its `serviceLocations` are told; controllers outside carry it out. See "

@@ -26,6 +26,8 @@ async def answer(member: Member | None, what: str, about: Any) -> Any:
     elif what == "stuck":
         found = await member.stuck(datetime.fromisoformat(str(about)))
         return values.STUCK.json([(key, count, one) for key, (count, one) in found.items()])
+    elif what == "load":
+        return values.LOADS.json(list((await member.load(values.LOAD_QUESTIONS.read(about))).items()))
     elif what in ("hold", "release", "retry"):
         if worker is not None and what == "hold":
             worker.hold(min(float(about), _LONGEST_HOLD))

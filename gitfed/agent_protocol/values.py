@@ -19,6 +19,7 @@ from gitfed.interpret.collect import Collected
 from gitfed.model.base import BindingId, Body, ClusterName, Digest, Kind, ObjectKey, Origin
 from gitfed.model.fleet import ApplyResult, ClusterFacts, ClusterLive, InventoryEntry, LiveObject, Stuck
 from gitfed.model.leader import Term
+from gitfed.model.load import ClusterLoad, LoadQuestion
 from gitfed.model.plan import Action, Change, FieldChange, RenderedManifest
 from gitfed.model.reason import NO_REASON, Reason
 from gitfed.model.script import Script
@@ -277,6 +278,8 @@ STATES: _As[State] = _As(State)
 OVERS: _As[Over] = _As(Over)
 FACTS_OF: _As[ClusterFacts] = _As(ClusterFacts)
 OBJECTS: _As[LiveObject] = _As(LiveObject)
+LOAD_QUESTIONS: _As[list[LoadQuestion]] = _As(list[LoadQuestion])
+LOADS: _As[list[tuple[ObjectKey, ClusterLoad]]] = _As(list[tuple[ObjectKey, ClusterLoad]])
 STUCK: _As[list[tuple[ObjectKey, int, Stuck]]] = _As(list[tuple[ObjectKey, int, Stuck]])
 
 

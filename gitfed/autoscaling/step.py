@@ -12,13 +12,28 @@ from datetime import datetime
 from types import MappingProxyType
 
 from gitfed.autoscaling import cron_rules
-from gitfed.model.base import ObjectKey, Origin, Problem, Severity
+from gitfed.model.base import ObjectKey, Origin, Problem, Severity, group_of
 from gitfed.model.declared.autoscaling import FEDERATED_HPA, CronFederatedHPA
+from gitfed.model.declared.federated_hpa import FederatedHPA
 from gitfed.model.repo import RepoSnapshot
-from gitfed.model.scaling import AutoscalerRecord, Scale
+from gitfed.model.scaling import AutoscalerRecord, ConditionReason, Scale
 
 WhyNot = Callable[[ObjectKey], str]
 """Why a template has no number of replicas that could be decided; "" when it has one."""
+
+
+Autoscaler = CronFederatedHPA | FederatedHPA
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """What a step begins with."""
+
+    records: Mapping[ObjectKey, AutoscalerRecord] = field(default_factory=lambda: MappingProxyType({}))
+    looks: Mapping[ObjectKey, AutoscalerRecord] = field(default_factory=lambda: MappingProxyType({}))
+    """What follows for FederatedHPAs from what was observed since (`federated.record`)."""
+    known: bool = True
+    """False: the state is not known, and nothing is decided beyond it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,11 +49,10 @@ class Step:
     look_again: datetime | None = None
 
 
-def step(
-    repo: RepoSnapshot, records: Mapping[ObjectKey, AutoscalerRecord], why_not: WhyNot, now: datetime, *, known: bool
-) -> Step:
-    """What follows from `now`. `known` False: the state is not known, and nothing is decided beyond it."""
-    if not records and not repo.cron_autoscalers:
+def step(repo: RepoSnapshot, recorded: Recorded, why_not: WhyNot, now: datetime) -> Step:
+    """What follows from `now`."""
+    records, known = recorded.records, recorded.known
+    if not records and not repo.autoscalers:
         return Step(records)
     now = now.replace(microsecond=0)  # as it will be read back
     rivals = _rivals(repo)
@@ -54,11 +68,26 @@ def step(
         if record is not None:
             after[one.key] = record
             said += _news(past, record, now)
+    declared = {one.key for one in repo.federated_autoscalers}
+    inner = _inner(repo) if repo.federated_autoscalers else {}
+    for hpa in repo.federated_autoscalers:
+        refused = _refused(hpa, repo, rivals, why_not) or _scaled_inside(hpa, inner)
+        past = records.get(hpa.key)
+        if past is not None and past.target != hpa.target:
+            past = None  # another target begins with its own number
+        record = past if refused or not known else recorded.looks.get(hpa.key, past)
+        if record is not None and record.target == hpa.target:
+            after[hpa.key] = record
+            said += _rescaled(past, record)
+            refused = refused or _rival_told(hpa, record)
+        if refused is not None:
+            problems.append(refused)
     for key, record in records.items():
-        if key not in after and (not known or repo.why_kept(key)):
+        if key not in after and key not in declared and (not known or repo.why_kept(key)):
             after[key] = record  # its file cannot be read: what it decided stands
-        elif key not in after:
-            said.append(f"{key} is gone: {record.target} gets what its template says")
+        elif key not in after and (key not in declared or record.decided is not None):
+            gone = "has another target" if key in declared else "is gone"
+            said.append(f"{key} {gone}: {record.target} gets what its template says")
     same = len(after) == len(records) and all(records.get(key) is record for key, record in after.items())
     later = [record.next for record in after.values() if record.next is not None] if known else []
     return Step(
@@ -82,17 +111,17 @@ def _totals(records: Mapping[ObjectKey, AutoscalerRecord]) -> Iterator[tuple[Obj
         yield record.target, (key, record.decided)
 
 
-def _rivals(repo: RepoSnapshot) -> Mapping[ObjectKey, list[CronFederatedHPA]]:
-    found: dict[ObjectKey, list[CronFederatedHPA]] = {}
-    for one in repo.cron_autoscalers:
+def _rivals(repo: RepoSnapshot) -> Mapping[ObjectKey, list[Autoscaler]]:
+    found: dict[ObjectKey, list[Autoscaler]] = {}
+    for one in repo.autoscalers:
         found.setdefault(one.target, []).append(one)
     return {target: those for target, those in found.items() if len(those) > 1}
 
 
 def _refused(
-    declared: CronFederatedHPA,
+    declared: Autoscaler,
     repo: RepoSnapshot,
-    rivals: Mapping[ObjectKey, list[CronFederatedHPA]],
+    rivals: Mapping[ObjectKey, list[Autoscaler]],
     why_not: WhyNot,
 ) -> Problem | None:
     """Why an autoscaler decides nothing; what was decided before stands."""
@@ -101,10 +130,11 @@ def _refused(
     if target in rivals:
         others = " and ".join(f"{one.key} ({one.origin})" for one in rivals[target] if one is not declared)
         message = f"{declared.key}: {target} is scaled by {others} too: none of them decides any more"
-        return Problem(origin, message, "let one of them have all rules", path=where)
-    if (target.group, target.kind) == FEDERATED_HPA:
-        message = f"{declared.key}: {target} is not acted on yet, so its bounds have no effect"
-        return Problem(origin, message, "name the workload itself", Severity.WARNING, path=where)
+        clocks = all(isinstance(one, CronFederatedHPA) for one in rivals[target])
+        hint = "let one of them have all rules" if clocks else "a CronFederatedHPA can set the bounds of a FederatedHPA"
+        return Problem(origin, message, hint, path=where)
+    if (target.group, target.kind) == FEDERATED_HPA and any(one.key == target for one in repo.federated_autoscalers):
+        return None
     if target not in repo.manifests:
         unread = repo.why_kept(target)
         message = f"{declared.key}: there is no {target}" + (
@@ -115,6 +145,52 @@ def _refused(
     if why := why_not(target):
         return Problem(origin, f"{declared.key}: {target} {why}", "name what its copies run in", path=where)
     return None
+
+
+def _inner(repo: RepoSnapshot) -> Mapping[ObjectKey, ObjectKey]:
+    """Workload → a HorizontalPodAutoscaler of the repository that scales it inside of clusters."""
+    found: dict[ObjectKey, ObjectKey] = {}
+    for key, manifest in repo.manifests.items():
+        if (key.group, key.kind) == ("autoscaling", "HorizontalPodAutoscaler"):
+            spec = manifest.body.get("spec")
+            ref = spec.get("scaleTargetRef") if isinstance(spec, Mapping) else None
+            if isinstance(ref, Mapping):
+                group = group_of(str(ref.get("apiVersion") or ""))
+                found[ObjectKey(group, str(ref.get("kind")), key.namespace, str(ref.get("name")))] = key
+    return found
+
+
+def _scaled_inside(declared: FederatedHPA, inner: Mapping[ObjectKey, ObjectKey]) -> Problem | None:
+    """An autoscaler inside of clusters would undo what is divided, and the sum of both would never settle."""
+    other = inner.get(declared.target)
+    if other is None:
+        return None
+    message = f"{declared.key}: {declared.target} is scaled by {other} in its clusters too: it decides no more"
+    return Problem(declared.origin or Origin(""), message, "keep one of them", path=("spec", "scaleTargetRef", "name"))
+
+
+def _rival_told(declared: FederatedHPA, record: AutoscalerRecord) -> Problem | None:
+    """The same of one that is in a cluster without being in the repository."""
+    for one in record.status.conditions if record.status is not None else ():
+        if one.reason is ConditionReason.SCALED_IN_CLUSTER:
+            where = ("spec", "scaleTargetRef", "name")
+            return Problem(
+                declared.origin or Origin(""), f"{declared.key}: {one.message}", "keep one of them", path=where
+            )
+    return None
+
+
+def _rescaled(past: AutoscalerRecord | None, record: AutoscalerRecord) -> Iterator[str]:
+    """A new number, or what else became of it."""
+    if past is record or record.status is None:
+        return
+    decided = record.decided
+    if decided is not None and (past is None or past.decided != decided):
+        why = f": {decided.why}" if decided.why else ""
+        yield f"{record.key} scales {record.target} from {record.status.current} to {decided.replicas}{why}"
+        return
+    told = ", ".join(f"{one.type} {one.holds} ({one.reason})" for one in record.status.conditions)
+    yield f"{record.key} leaves {record.target} at {record.status.current}: {told}"
 
 
 def _near(target: ObjectKey, repo: RepoSnapshot) -> str:

@@ -18,10 +18,12 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from gitfed import errors
 from gitfed.daemon import planner, trouble
+from gitfed.daemon.autoscaling.rounds import Rounds
 from gitfed.daemon.commits import Commits
 from gitfed.daemon.cycle_report import CycleReport
 from gitfed.daemon.descheduler import Descheduler
@@ -111,6 +113,7 @@ class Engine:
             self.options.now,
             self._wake.set,
         )
+        self._autoscaling = Rounds(self.fleet, self._for_autoscaling, self.options.now, self._wake.set)
         self._answers = Answers()
         self._asking = Asking(self._answers, self._wake.set)
         self.memory = Memory(
@@ -158,13 +161,18 @@ class Engine:
 
     async def _run(self, poll: Callable[[], float]) -> None:
         self._asking.start()
-        descheduling = asyncio.create_task(self._descheduler.run(), name="descheduler")
+        beside = {
+            "descheduler": (self._descheduler.run, "descheduling failed"),
+            "autoscaling": (self._autoscaling.run, "autoscaling failed"),
+        }
+        tasks = {name: asyncio.create_task(run(), name=name) for name, (run, _) in beside.items()}
         polled = time.monotonic()
         try:
             while True:
-                if descheduling.done():
-                    trouble.say("descheduling failed", descheduling.exception())
-                    descheduling = asyncio.create_task(self._descheduler.run(), name="descheduler")
+                for name, (run, failed) in beside.items():
+                    if tasks[name].done():
+                        trouble.say(failed, tasks[name].exception())
+                        tasks[name] = asyncio.create_task(run(), name=name)
                 self._wake.clear()
                 if self.commits.due:
                     polled = time.monotonic()
@@ -182,7 +190,8 @@ class Engine:
                 if time.monotonic() - polled >= pause - _CALM:
                     self.commits.changed()
         finally:
-            descheduling.cancel()
+            for task in tasks.values():
+                task.cancel()
             await self._asking.close()
             await self.commits.close()
             await self.fleet.close()
@@ -296,6 +305,7 @@ class Engine:
         interpreter = self._interpreter_of(repo)
         decisions = await self.memory.decisions_for(repo)
         trimmed, taken_back = self._descheduler.take_back(decisions)
+        trimmed = replace(trimmed, looks=self._autoscaling.take_over(trimmed))
         ready = time.monotonic()
         plan = await self._build(repo, fleet, trimmed, interpreter)
         built = time.monotonic()
@@ -419,6 +429,11 @@ class Engine:
         changes = self.plan.changes or () if self.plan is not None else ()
         away = {name for name, member in self.fleet.members.items() if not member.ready.is_set()}
         return [one for one in changes if one.waits and one.cluster not in away]
+
+    def _for_autoscaling(self) -> tuple[RepoSnapshot, Plan, Decisions] | None:
+        if self.repo is None or self.plan is None or not self.decisions.known or self.trouble is not None:
+            return None
+        return self.repo, self.plan, self.decisions
 
     def _interpreter_of(self, repo: RepoSnapshot) -> Interpreter:
         made_from = (repo.interpreters, repo.webhooks)

@@ -335,6 +335,8 @@ class Decisions:
     clusters: Mapping[ClusterName, ClusterRecord] = field(default_factory=lambda: MappingProxyType({}))
     outage: Outage | None = None
     autoscalers: Mapping[ObjectKey, AutoscalerRecord] = field(default_factory=lambda: MappingProxyType({}))
+    looks: Mapping[ObjectKey, AutoscalerRecord] = field(default_factory=lambda: MappingProxyType({}))
+    """What the daemon makes of the FederatedHPAs that it looked at since the last plan; as such never written down."""
     suspensions: tuple[Suspension, ...] = ()
     doubtful: frozenset[tuple[ObjectKey, ClusterName]] = frozenset()
     """Evictions that somebody else wrote, an older self included, and that count only if something is behind them.

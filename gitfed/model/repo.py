@@ -14,6 +14,7 @@ if TYPE_CHECKING:
         access,
         autoscaling,
         cluster,
+        federated_hpa,
         federation,
         interpreter,
         notification,
@@ -109,6 +110,7 @@ class RepoSnapshot:
     cron_autoscalers: tuple[autoscaling.CronFederatedHPA, ...] = ()
     multicluster_services: tuple[services.MultiClusterService, ...] = ()
     multicluster_ingresses: tuple[services.MultiClusterIngress, ...] = ()
+    federated_autoscalers: tuple[federated_hpa.FederatedHPA, ...] = ()
     tests: tuple[federation.PlacementTest, ...] = ()
     access: tuple[access.AccessPolicy, ...] = ()
     notifications: tuple[notification.Notification, ...] = ()
@@ -126,6 +128,10 @@ class RepoSnapshot:
     def complete(self) -> bool:
         """False when some content is missing: what it held cannot be told from what was removed."""
         return not self.unread
+
+    @property
+    def autoscalers(self) -> tuple[autoscaling.CronFederatedHPA | federated_hpa.FederatedHPA, ...]:
+        return (*self.cron_autoscalers, *self.federated_autoscalers)
 
     def why_kept(self, key: ObjectKey) -> str:
         """Why the copies of a template that is gone must stay; "" when nothing unread can have to do with it."""

@@ -121,7 +121,7 @@ def notes(world: BuildContext, bindings: Iterable[Binding]) -> tuple[str, ...]:
 
 def _scaled(found: Mapping[ObjectKey, Scaled]) -> Iterator[str]:
     for key, one in list(found.items())[:_EXAMPLES]:
-        rule = f" (rule {one.rule})" if one.rule else ""
+        rule = f" (rule {one.rule})" if one.rule else f" ({one.why})" if one.why else ""
         start = f"its template's {one.declared} is its starting point"
         yield f"{key} has {one.replicas} replicas by {one.by}{rule}; {start}."
     if len(found) > _EXAMPLES:
@@ -162,7 +162,7 @@ def _words(one: Possible) -> str:
 
 def starting_points(repo: RepoSnapshot) -> Iterator[str]:
     """Templates whose own number of replicas is not the last word."""
-    found = [one for one in repo.cron_autoscalers if one.target in repo.manifests]
+    found = [one for one in repo.autoscalers if one.target in repo.manifests]
     for one in found[:_EXAMPLES]:
         replicas = (repo.manifests[one.target].body.get("spec") or {}).get("replicas")
         if isinstance(replicas, int):

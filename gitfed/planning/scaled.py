@@ -48,7 +48,8 @@ def scale(
     def why_not(key: ObjectKey) -> str:
         return _why_not(repo.manifests[key].body, key, interpreter)
 
-    step = autoscaling.step(repo, decisions.autoscalers, why_not, now, known=decisions.known)
+    recorded = autoscaling.Recorded(decisions.autoscalers, decisions.looks, decisions.known)
+    step = autoscaling.step(repo, recorded, why_not, now)
     scaled: dict[ObjectKey, Scaled] = {}
     problems, failed = list(step.problems), dict[ObjectKey, str]()
     manifests = dict(repo.manifests) if step.totals else {}
@@ -67,7 +68,7 @@ def scale(
             digest = Digest(canonical.digest(answer.value))
             known = memory[key] = (manifest, total, replace(manifest, body=answer.value, digest=digest))
         manifests[key] = known[2]
-        scaled[key] = Scaled(by, total, decided.rule, decided.at, _declared(manifest.body, interpreter))
+        scaled[key] = Scaled(by, total, decided.rule, decided.at, _declared(manifest.body, interpreter), decided.why)
     for key in memory.keys() - scaled.keys():
         del memory[key]
     repo = replace(repo, manifests=manifests) if scaled else repo

@@ -29,6 +29,13 @@ _GRANTING = {
 """Whoever writes these grants rights; a server lets do so who has those rights, or these verbs."""
 _BINDING = (Kind(_GROUP, "RoleBinding"), Kind(_GROUP, "ClusterRoleBinding"))
 
+_METRICS: list[Body] = [
+    {"apiGroups": ["metrics.k8s.io"], "resources": ["pods"], "verbs": ["list"]},
+    {"apiGroups": ["custom.metrics.k8s.io", "external.metrics.k8s.io"], "resources": ["*"], "verbs": ["get", "list"]},
+    {"apiGroups": ["autoscaling"], "resources": ["horizontalpodautoscalers"], "verbs": ["list"]},
+]
+"""What an autoscaler goes by, and whether another one is at work."""
+
 
 @dataclass(frozen=True, slots=True)
 class Needs:
@@ -43,6 +50,8 @@ class Needs:
     """Who may come through the hub's doors: there gitfed acts as them."""
     searched: frozenset[Kind] = frozenset()
     """What ResourceRegistries select: the hub lists and watches it."""
+    scaled: frozenset[Kind] = frozenset()
+    """What FederatedHPAs scale: its use is read."""
 
 
 def objects(needs: Needs, *, account: str, namespace: str) -> list[Body]:
@@ -125,6 +134,11 @@ def _rules(needs: Needs) -> list[Body]:
          "verbs": ["list", "watch"]}
         for kind in sorted(needs.searched - known - {_NAMESPACE})
     ]  # fmt: skip
+    for kind in sorted(needs.scaled):
+        resource = needs.plurals.get(kind) or plural(kind.kind)
+        rules.append({"apiGroups": [kind.group], "resources": [f"{resource}/scale"], "verbs": ["get"]})
+    if needs.scaled:
+        rules += _METRICS
     if any(kind in needs.written for kind in _BINDING):
         rules.append({"apiGroups": [_GROUP], "resources": ["roles", "clusterroles"], "verbs": ["bind"]})
     return rules + _impersonation(needs.callers)

@@ -20,7 +20,7 @@ from gitfed.source import recognize, scope
 
 _OVERRIDES = frozenset(("OverridePolicy", "ClusterOverridePolicy"))
 _OF_A_NAMESPACE = registry.NAMESPACED
-_ASIDE = frozenset(("CronFederatedHPA", "MultiClusterService", "MultiClusterIngress"))
+_ASIDE = frozenset(("CronFederatedHPA", "FederatedHPA", "MultiClusterService", "MultiClusterIngress"))
 """Without them what was decided last stands: nothing has to be held for that."""
 _OF_ALL = frozenset(
     ("ClusterPropagationPolicy", "ClusterOverridePolicy", "ResourceInterpreterCustomization",

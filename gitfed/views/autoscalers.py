@@ -9,6 +9,7 @@ from typing import Literal
 from gitfed.documents.bindings import time_text
 from gitfed.model.base import ObjectKey
 from gitfed.model.declared.autoscaling import CronFederatedHPA
+from gitfed.model.declared.federated_hpa import FederatedHPA
 from gitfed.model.plan import Plan
 from gitfed.model.repo import RepoSnapshot
 from gitfed.model.scaling import CronRun, RuleRecord, Scale, Scaled
@@ -25,6 +26,8 @@ class ScaleView(View):
     maxReplicas: int | None
     rule: str
     at: Time | None
+    why: str
+    """What the number follows from; "" where a rule says it."""
 
 
 class RunView(View):
@@ -53,6 +56,25 @@ class CronRuleView(View):
     """The last that was carried out, or failed."""
 
 
+class MetricView(View):
+    """A metric of a FederatedHPA, as it was when its number was decided last."""
+
+    name: str
+    type: str
+    current: str
+    """"" while it is not known."""
+    target: str
+
+
+class AutoscalerConditionView(View):
+    """A condition of a FederatedHPA, in Kubernetes' words."""
+
+    type: str
+    status: Literal["True", "False"]
+    reason: str
+    message: str
+
+
 class AutoscalerView(View):
     """What decides the number of a workload's replicas, beside its template."""
 
@@ -65,6 +87,12 @@ class AutoscalerView(View):
     declared: int | None
     """What the template says; null where nothing is decided beside it."""
     rules: list[CronRuleView]
+    """Of a CronFederatedHPA."""
+    minReplicas: int | None
+    """Of a FederatedHPA."""
+    maxReplicas: int | None
+    metrics: list[MetricView]
+    conditions: list[AutoscalerConditionView]
     origin: str
 
 
@@ -84,14 +112,16 @@ class ScaledView(View):
     rule: str
     at: Time | None
     replicas: int
+    why: str
+    """What the number follows from; "" where a rule says it."""
     declared: int | None
     """What the template says: where it starts from."""
 
 
 def items(repo: RepoSnapshot, plan: Plan, namespace: str = "") -> Iterator[AutoscalerView]:
-    for one in sorted(repo.cron_autoscalers, key=lambda one: one.key):
+    for one in sorted(repo.autoscalers, key=lambda one: one.key):
         if namespace in ("", one.metadata.namespace):
-            yield _cron(one, plan)
+            yield _cron(one, plan) if isinstance(one, CronFederatedHPA) else _federated(one, plan)
 
 
 def scaled(plan: Plan, key: ObjectKey) -> ScaledView | None:
@@ -105,6 +135,7 @@ def scaled(plan: Plan, key: ObjectKey) -> ScaledView | None:
         "rule": found.rule,
         "at": _time(found.at),
         "replicas": found.replicas,
+        "why": found.why,
         "declared": found.declared,
     }
 
@@ -135,6 +166,42 @@ def _cron(declared: CronFederatedHPA, plan: Plan) -> AutoscalerView:
             }
             for rule in declared.spec.rules
         ],
+        "minReplicas": None,
+        "maxReplicas": None,
+        "metrics": [],
+        "conditions": [],
+        "origin": str(declared.origin),
+    }
+
+
+def _federated(declared: FederatedHPA, plan: Plan) -> AutoscalerView:
+    record = plan.scaling.records.get(declared.key)
+    status = record.status if record is not None else None
+    in_force = plan.scaling.scaled.get(declared.target)
+    known = {one.name: one.current for one in status.metrics} if status is not None else {}
+    return {
+        "kind": declared.kind,
+        "namespace": declared.metadata.namespace,
+        "name": declared.metadata.name,
+        "target": resource(declared.target, declared.spec.scale_target_ref.api_version),
+        "decided": _scale(record.decided) if record is not None and record.decided is not None else None,
+        "declared": in_force.declared if in_force is not None else None,
+        "rules": [],
+        "minReplicas": declared.spec.min_replicas,
+        "maxReplicas": declared.spec.max_replicas,
+        "metrics": [
+            {"name": str(one), "type": one.type, "current": known.get(str(one), ""), "target": one.wanted}
+            for one in declared.metrics
+        ],
+        "conditions": [
+            {
+                "type": one.type.value,
+                "status": "True" if one.holds else "False",
+                "reason": one.reason.value,
+                "message": one.message,
+            }
+            for one in (status.conditions if status is not None else ())
+        ],
         "origin": str(declared.origin),
     }
 
@@ -158,6 +225,7 @@ def _scale(found: Scale) -> ScaleView:
         "maxReplicas": found.max_replicas,
         "rule": found.rule,
         "at": _time(found.at),
+        "why": found.why,
     }
 
 

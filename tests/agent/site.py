@@ -216,8 +216,9 @@ class Site:
 
 
 @asynccontextmanager
-async def site() -> AsyncIterator[Site]:
-    fleet = Fleet([ClusterSpec(name="m1", nodes=1, controllers=False)])
+async def site(*, controllers: bool = False) -> AsyncIterator[Site]:
+    """`controllers`: pods run there."""
+    fleet = Fleet([ClusterSpec(name="m1", nodes=1, controllers=controllers)])
     await fleet.start()
     made = Site(fleet)
     try:

@@ -9,12 +9,14 @@ from pathlib import Path
 
 import yaml
 
+from gitfed.autoscaling import federated
 from gitfed.documents import bindings
 from gitfed.documents.state_commits import Message
 from gitfed.edges import git
 from gitfed.edges.state.state import State, StateBranch
 from gitfed.model.decisions import Decisions
-from tests.autoscaling import test_cron_rules
+from gitfed.model.scaling import AutoscalerRecord
+from tests.autoscaling import test_cron_rules, test_federated
 from tests.cli.world import commit, gitfed
 
 HOURS = """\
@@ -35,7 +37,10 @@ BY = "CronFederatedHPA.autoscaling.karmada.io/shop/hours"
 def decide(fleet: Path) -> None:
     """What a daemon would have recorded this morning."""
     rules = yaml.safe_load(HOURS)["spec"]["rules"]
-    record = test_cron_rules.after(test_cron_rules.declared(*rules), None, MORNING.replace(hour=5), MORNING)
+    remember(fleet, test_cron_rules.after(test_cron_rules.declared(*rules), None, MORNING.replace(hour=5), MORNING))
+
+
+def remember(fleet: Path, record: AutoscalerRecord) -> None:
     branch = StateBranch(git.Repository.open(fleet), bindings)
     empty = State(None, Decisions(known=False))
     decisions = replace(empty.decisions, repository_id="r", autoscalers={record.key: record})
@@ -101,3 +106,38 @@ def test_a_plan_of_one_changed_file_knows_the_target_in_another(fleet: Path) -> 
     commit(fleet, {"apps/other.yaml": "{apiVersion: v1, kind: ConfigMap, metadata: {name: o}, data: {a: b}}"})
     again = gitfed("diff", *NOW)
     assert "there is no" not in again.out + again.err
+
+
+LOAD = """\
+apiVersion: autoscaling.karmada.io/v1alpha1
+kind: FederatedHPA
+metadata: {name: web, namespace: shop}
+spec:
+  scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}
+  maxReplicas: 100
+  metrics:
+  - {type: Resource, resource: {name: cpu, target: {type: Utilization, averageUtilization: 50}}}
+"""
+
+
+def test_an_autoscaler_by_load_shows_its_metrics_and_what_follows(fleet: Path) -> None:
+    commit(fleet, {"load.yaml": LOAD})
+    [row] = gitfed("get", "fhpa", *NOW).out.splitlines()[1:]
+    assert row.split() == ["shop/web", "shop/Deploy/web", "by", "cpu", "unknown", "of", "50%", "1…100", "–", "–"]
+    seen = test_federated.load(MORNING, eu=test_federated.cluster(6, 90, at=MORNING))
+    declared = test_federated.declared()
+    record = federated.record(declared, None, test_federated.look(declared, 6, seen), MORNING)
+    remember(fleet, record)
+    [row] = gitfed("get", "autoscalers", *NOW).out.splitlines()[1:]
+    decided = "11 since 2026-08-22T06:00:00Z"
+    assert row.split() == f"shop/web shop/Deploy/web by cpu 90% of 50% 1…100 – {decided}".split()
+    [one] = json.loads(gitfed("get", "autoscalers", "-o", "json", *NOW).out)["items"]
+    assert [(each["type"], each["status"]) for each in one["conditions"]] == [
+        ("AbleToScale", "True"), ("ScalingActive", "True"), ("ScalingLimited", "False"),
+    ]  # fmt: skip
+    told = "to 11 by FederatedHPA/shop/web (cpu is 90%, 50% is wanted), since 2026-08-22T06:00:00Z; its template's 6 is"
+    explained = gitfed("explain", "deploy/shop/web", *NOW).out.splitlines()
+    assert f"  Scaled      {told} where it starts from" in explained
+    rights = gitfed("rbac", "--cluster", "eu-1").out
+    assert "deployments/scale" in rights
+    assert "metrics.k8s.io" in rights

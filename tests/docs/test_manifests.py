@@ -68,7 +68,7 @@ def test_an_example_of_the_documentation_is_valid(place: str, tmp_path: Path) ->
     (tmp_path / "example.yaml").write_text(text)
     if "kind: Federation\n" not in text:
         (tmp_path / "gitfed.yaml").write_text(SETTINGS)
-    if "kind: CronFederatedHPA\n" in text:
+    if "FederatedHPA\n" in text:
         (tmp_path / "target.yaml").write_text(TARGET)
     for named in re.findall(r"\bkeys/[\w.-]+", text):
         (tmp_path / "keys").mkdir(exist_ok=True)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 import yaml
 
 from tests.e2e.world import World, cluster, deployment, policy, settings
 from tests.planning.stage import DIVIDED
 from tests.planning.test_autoscaling import hours
+from tests.planning.test_federated_autoscaling import load
 
 pytestmark = pytest.mark.e2e
 
@@ -43,3 +46,33 @@ def test_a_rule_that_runs_every_minute_scales_in_all_clusters(world: World) -> N
 def _images(world: World) -> list[str]:
     found = [world.get(name, "Deployment", "shop", "web") for name in world.names]
     return [one["spec"]["template"]["spec"]["containers"][0]["image"] for one in found if one is not None]
+
+
+def test_load_that_rises_and_falls_is_followed_in_all_clusters(world: World, faulty: object) -> None:
+    """Only the embedded fleet can be told how much its pods use: each cluster's share of them, so much together."""
+
+    def web(load: str) -> str:
+        body = json.loads(deployment("web", replicas=2, annotations={"kubesim/cpu-load": load}))
+        [container] = body["spec"]["template"]["spec"]["containers"]
+        container["resources"] = {"requests": {"cpu": "100m"}}
+        return json.dumps(body)
+
+    at_once = {"stabilizationWindowSeconds": 0, "policies": [{"type": "Percent", "value": 900, "periodSeconds": 15}]}
+    target = {"type": "AverageValue", "averageValue": "50m"}
+    by_cpu = {"type": "Resource", "resource": {"name": "cpu", "target": target}}
+    behavior = {"scaleUp": at_once, "scaleDown": {"stabilizationWindowSeconds": 0}}
+    world.push({
+        "gitfed.json": settings(),
+        **{f"clusters/{name}.json": cluster(name) for name in world.names},
+        "web.json": web("200m"),
+        "policy.json": policy("web", None, placement=DIVIDED),
+        "load.json": load(minReplicas=2, maxReplicas=8, metrics=[by_cpu], behavior=behavior),
+    })  # fmt: skip
+    world.daemon()
+    world.until(lambda: replicas(world) == [1, 1], "the template's number")
+    world.until(lambda: replicas(world) == [4, 4], "what 400m of load need", seconds=90)
+    shown = yaml.safe_load(world.gitfed("get", "autoscalers", "--repo", str(world.bare), "-o", "json").stdout)
+    [one] = shown["items"]
+    assert (one["decided"]["replicas"], one["declared"], one["metrics"][0]["target"]) == (8, 2, "50m")
+    world.push({"web.json": web("10m")})
+    world.until(lambda: replicas(world) == [1, 1], "the least", seconds=90)

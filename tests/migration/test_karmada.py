@@ -135,7 +135,7 @@ def test_what_karmada_keeps_for_itself_is_left_out_and_said() -> None:
 
     taken = convert([
         of("work.karmada.io", "Work", "web-1", namespace="karmada-es-m1"),
-        of("autoscaling.karmada.io", "FederatedHPA", "web"),
+        of("apps.karmada.io", "KindOfTomorrow", "web"),
         {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "key", "namespace": "shop"},
          "data": {"a": "aHVudGVyMg=="}},
         {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "x", "namespace": "karmada-system"}},
@@ -146,7 +146,7 @@ def test_what_karmada_keeps_for_itself_is_left_out_and_said() -> None:
         (Code.SECRET, "Secret/shop/key"),
         (Code.GENERATED, "Work/karmada-es-m1/web-1"),
         (Code.SYSTEM, "ConfigMap/karmada-system/x"),
-        (Code.NO_EQUIVALENT, "FederatedHPA/shop/web"),
+        (Code.NO_EQUIVALENT, "KindOfTomorrow/shop/web"),
     ]
     assert [body["metadata"]["name"] for body in taken.decisions] == ["web-deployment"]
     assert "aHVudGVyMg" not in str(taken)

@@ -31,6 +31,7 @@ SPECS = {
     "Remedy": "{actions: [TrafficControl]}",
     "CronFederatedHPA": "{scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: a}, "
     "rules: [{name: up, schedule: '0 8 * * *', targetReplicas: 2}]}",
+    "FederatedHPA": "{scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: a}, maxReplicas: 3}",
     "AccessPolicy": "{subjects: [{kind: User, name: ada}], allow: [view]}",
     "Federation": "{}",
     "Notification": "{provider: Apprise, target: pager, severities: [error]}",

@@ -119,3 +119,16 @@ def test_where_services_are_shared_it_writes_their_slices() -> None:
         "apiGroups": ["discovery.k8s.io"], "resources": ["endpointslices"],
         "verbs": ["get", "list", "watch", "create", "update", "delete"],
     }  # fmt: skip
+
+
+def test_where_load_is_followed_metrics_and_the_scale_of_workloads_are_read() -> None:
+    kind = Kind("x.io", "Foot")
+    needs = least_rights.Needs(frozenset(), plurals={kind: "feet"}, scaled=frozenset({kind}))
+    found = least_rights.objects(needs, account="a", namespace="n")[0]["rules"]
+    assert found[4:] == [
+        {"apiGroups": ["x.io"], "resources": ["feet/scale"], "verbs": ["get"]},
+        {"apiGroups": ["metrics.k8s.io"], "resources": ["pods"], "verbs": ["list"]},
+        {"apiGroups": ["custom.metrics.k8s.io", "external.metrics.k8s.io"], "resources": ["*"],
+         "verbs": ["get", "list"]},
+        {"apiGroups": ["autoscaling"], "resources": ["horizontalpodautoscalers"], "verbs": ["list"]},
+    ]  # fmt: skip

@@ -111,7 +111,10 @@ def _quotas(items: Sequence[Mapping[str, Any]]) -> Listing:
 
 
 def _autoscalers(items: Sequence[Mapping[str, Any]]) -> Listing:
-    shown = [(item, rule) for item in cast(Sequence[autoscalers.AutoscalerView], items) for rule in item["rules"]]
+    """A row for each rule, or for each metric."""
+    named = cast(Sequence[autoscalers.AutoscalerView], items)
+    by_rule = [(item, rule) for item in named for rule in item["rules"]]
+    by_metric = [(item, metric) for item in named for metric in item["metrics"]]
     rows = [
         [
             _autoscaler_name(item).partition("/")[2],
@@ -122,11 +125,31 @@ def _autoscalers(items: Sequence[Mapping[str, Any]]) -> Listing:
             "suspended" if rule["suspended"] else rule["next"] or matrix.NONE,
             _decided(item, rule["name"]),
         ]
-        for item, rule in shown
+        for item, rule in by_rule
+    ]
+    rows += [
+        [
+            _autoscaler_name(item).partition("/")[2],
+            names.shown(names.of(item["target"])),
+            f"by {metric['name']}",
+            f"{metric['current'] or 'unknown'} of {metric['target']}",
+            _numbers(None, item["minReplicas"], item["maxReplicas"]),
+            _held_up(item),
+            _decided(item, ""),
+        ]
+        for item, metric in by_metric
     ]
     return Listing("autoscalers", ["NAME", "TARGET", "RULE", "SCHEDULE", "REPLICAS", "NEXT", "DECIDED"], rows, items,
-                   [_autoscaler_name(item) for item, _ in shown],
+                   [_autoscaler_name(item) for item, _ in (*by_rule, *by_metric)],
                    of=[_autoscaler_name(cast(autoscalers.AutoscalerView, one)) for one in items])  # fmt: skip
+
+
+def _held_up(item: autoscalers.AutoscalerView) -> str:
+    """Why a FederatedHPA decides nothing."""
+    return next(
+        (one["reason"] for one in item["conditions"] if one["type"] != "ScalingLimited" and one["status"] == "False"),
+        matrix.NONE,
+    )
 
 
 def _service(item: services.ServiceView) -> list[str]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import functools
 import logging
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from types import MappingProxyType
@@ -48,6 +48,7 @@ from gitfed.model.fleet import (
     LiveState,
     Stuck,
 )
+from gitfed.model.load import ClusterLoad, LoadQuestion
 from gitfed.model.orders import Reconciliation
 from gitfed.model.plan import Action, Change, Plan
 from gitfed.model.reason import ReasonCode
@@ -217,6 +218,14 @@ class Fleet:
             for key, one in seen.items():
                 found.setdefault(key, {})[name] = one
         return found
+
+    async def load(
+        self, questions: Mapping[ClusterName, Sequence[LoadQuestion]]
+    ) -> Mapping[ClusterName, Mapping[ObjectKey, ClusterLoad]]:
+        """What workloads use, by cluster; see `Member.load`."""
+        asked = [(name, member) for name, member in self.members.items() if name in questions]
+        found = await asyncio.gather(*(member.load(questions[name]) for name, member in asked))
+        return {name: one for (name, _), one in zip(asked, found, strict=True)}
 
     def abandon(self) -> None:
         """What is under way is not finished: `close` comes next."""

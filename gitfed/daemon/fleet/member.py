@@ -11,7 +11,7 @@ import contextlib
 import logging
 import random
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 
 from gitfed import errors
@@ -24,7 +24,7 @@ from gitfed.daemon.fleet.member_protocol import ClusterMember, Expected
 from gitfed.daemon.fleet.worker import Worker
 from gitfed.daemon.services.station import Station
 from gitfed.edges.backoff import Backoff
-from gitfed.edges.kube import facts, identity, unschedulable
+from gitfed.edges.kube import facts, identity, load, unschedulable
 from gitfed.edges.kube.discovery import Discovery
 from gitfed.edges.kube.identity import Identity
 from gitfed.edges.kube.inventory import Inventory
@@ -35,6 +35,7 @@ from gitfed.model import leader
 from gitfed.model.base import ClusterName, Kind, ObjectKey
 from gitfed.model.declared.cluster import Cluster
 from gitfed.model.fleet import ClusterFacts, ClusterLive, InventoryEntry, LiveObject, Reach, Stuck
+from gitfed.model.load import ClusterLoad, LoadQuestion
 from gitfed.planning.objects import compare
 
 log = logging.getLogger("gitfed.member")
@@ -45,6 +46,8 @@ _MEASURE = 30.0
 """Seconds that a cluster is waited for when its room is wanted: it can be used without."""
 _STUCK = 20.0
 """Seconds for looking into pods that wait for a node; what is not answered by then is asked the next time."""
+_LOAD = 10.0
+"""Seconds for asking what workloads use: a cluster that takes longer counts as unread this time."""
 _FRESH = 1.0
 """Seconds for which it need not be asked again, before a write, whether it is still the same cluster."""
 _READY = 4
@@ -289,6 +292,17 @@ class Member:
         try:
             async with asyncio.timeout(_STUCK):
                 return await unschedulable.look(self._session, waiting, self._is_ours)
+        except TimeoutError:
+            return {}
+
+    async def load(self, questions: Sequence[LoadQuestion]) -> Mapping[ObjectKey, ClusterLoad]:
+        """What workloads use here; nothing of a cluster that is not in use or does not answer."""
+        session, discovery = self._session, self._discovery
+        if session is None or discovery is None or not self.ready.is_set() or self.facts.reach is not Reach.READY:
+            return {}
+        try:
+            async with asyncio.timeout(_LOAD):
+                return await load.look(session, discovery, questions)
         except TimeoutError:
             return {}
 

@@ -10,7 +10,7 @@ What a member tells of its own accord goes through `callbacks.FleetCallbacks`.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Protocol, TypeAlias
@@ -21,6 +21,7 @@ from gitfed.interpret.registry import Interpreter
 from gitfed.model.base import ClusterName, Kind, ObjectKey
 from gitfed.model.declared.cluster import Cluster
 from gitfed.model.fleet import ClusterFacts, ClusterLive, InventoryEntry, LiveObject, Stuck
+from gitfed.model.load import ClusterLoad, LoadQuestion
 from gitfed.model.plan import Action, Change, Plan, RenderedManifest
 
 
@@ -166,6 +167,7 @@ class ClusterMember(Protocol):
     def measuring(self) -> bool: ...
     async def measured(self) -> None: ...
     async def stuck(self, before: datetime) -> Mapping[ObjectKey, tuple[int, Stuck]]: ...
+    async def load(self, questions: Sequence[LoadQuestion]) -> Mapping[ObjectKey, ClusterLoad]: ...
 
     # what it is told
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import uuid
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
@@ -44,6 +44,7 @@ from gitfed.model.fleet import (
     Stuck,
 )
 from gitfed.model.leader import Term
+from gitfed.model.load import ClusterLoad, LoadQuestion
 from gitfed.model.plan import Change
 from gitfed.planning.objects import compare
 
@@ -448,6 +449,15 @@ class PulledMember:
         except errors.LinkError:
             return {}
         return {key: (count, one) for key, count, one in found}
+
+    async def load(self, questions: Sequence[LoadQuestion]) -> Mapping[ObjectKey, ClusterLoad]:
+        if not self.ready.is_set() or self.facts.reach is not Reach.READY:
+            return {}
+        try:
+            found = values.LOADS.read(await self._ask("load", values.LOAD_QUESTIONS.json(list(questions))))
+        except errors.LinkError:
+            return {}
+        return dict(found)
 
     # -- what it is told ----------------------------------------------------------------------------------------
 

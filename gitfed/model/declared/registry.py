@@ -6,6 +6,7 @@ from gitfed.model.declared import (
     access,
     autoscaling,
     cluster,
+    federated_hpa,
     federation,
     interpreter,
     notification,
@@ -32,6 +33,7 @@ MODELS: dict[tuple[str, str], type[Declared]] = {
     (services.API_VERSION, "MultiClusterService"): services.MultiClusterService,
     (services.API_VERSION, "MultiClusterIngress"): services.MultiClusterIngress,
     (search.API_VERSION, "ResourceRegistry"): search.ResourceRegistry,
+    (autoscaling.API_VERSION, "FederatedHPA"): federated_hpa.FederatedHPA,
     ("apps.karmada.io/v1alpha1", "WorkloadRebalancer"): policy.WorkloadRebalancer,
     (CONFIG, "ResourceInterpreterCustomization"): interpreter.ResourceInterpreterCustomization,
     (CONFIG, "ResourceInterpreterWebhookConfiguration"): interpreter.ResourceInterpreterWebhookConfiguration,
@@ -47,6 +49,7 @@ NAMESPACED = frozenset(
         "OverridePolicy",
         "FederatedResourceQuota",
         "CronFederatedHPA",
+        "FederatedHPA",
         "MultiClusterService",
         "MultiClusterIngress",
     }
@@ -54,7 +57,6 @@ NAMESPACED = frozenset(
 """Declared kinds that live in a namespace; all others are cluster-scoped."""
 
 NOT_ACTED_ON: dict[tuple[str, str], str] = {
-    ("autoscaling.karmada.io", "FederatedHPA"): "not acted on yet",
     ("work.karmada.io", "ResourceBinding"): "ignored: decisions are kept on the state branch",
     ("work.karmada.io", "ClusterResourceBinding"): "ignored: decisions are kept on the state branch",
     ("work.karmada.io", "Work"): "ignored: manifests for clusters are rendered from templates",

@@ -61,7 +61,7 @@ def further(
     kinds = {target(rule) for rule in unlike(base.interpreters, head.interpreters)}
     found = selected(_differing(base, head), others)
     found |= {key for key, version in others.items() if (version, key.kind) in kinds}
-    found |= {one.target for repo in (base, head) for one in repo.cron_autoscalers} & others.keys()
+    found |= {one.target for repo in (base, head) for one in repo.autoscalers} & others.keys()
     if rows is not None:
         for one in cluster_changes.of(base.clusters, head.clusters):
             elsewhere = {key: version for key, version in others.items() if one.before.name not in rows[key].where}

@@ -15,6 +15,7 @@ from gitfed.model.decisions import PolicyRef
 from gitfed.model.declared.access import AccessPolicy
 from gitfed.model.declared.autoscaling import CronFederatedHPA
 from gitfed.model.declared.cluster import Cluster
+from gitfed.model.declared.federated_hpa import FederatedHPA
 from gitfed.model.declared.federation import Federation, PlacementTest
 from gitfed.model.declared.interpreter import ResourceInterpreterCustomization, ResourceInterpreterWebhookConfiguration
 from gitfed.model.declared.notification import Notification
@@ -39,7 +40,7 @@ LIMITS = ("guards", "state")
 
 PLANNED: frozenset[type[Declared]] = frozenset({
     Cluster, ClusterTaintPolicy, FederatedResourceQuota, Override, Propagation, ResourceInterpreterCustomization,
-    ResourceInterpreterWebhookConfiguration, WorkloadRebalancer, CronFederatedHPA,
+    ResourceInterpreterWebhookConfiguration, WorkloadRebalancer, CronFederatedHPA, FederatedHPA,
 })  # fmt: skip
 """Kinds whose objects a plan shows by what they do: to placement, to manifests, to what waits."""
 BESIDE_PLANS: frozenset[type[Declared]] = frozenset(
@@ -137,7 +138,7 @@ def _declaration(before: Declared | None, after: Declared | None, hidden: redact
 def _all(repo: RepoSnapshot) -> list[Declared]:
     return [
         repo.settings, *repo.clusters.values(), *repo.propagation, *repo.overrides, *repo.quotas, *repo.taint_policies,
-        *repo.interpreters, *repo.webhooks, *repo.remedies, *repo.rebalancers, *repo.cron_autoscalers, *repo.tests,
+        *repo.interpreters, *repo.webhooks, *repo.remedies, *repo.rebalancers, *repo.autoscalers, *repo.tests,
         *repo.access, *repo.notifications, *repo.multicluster_services, *repo.multicluster_ingresses,
         *repo.registries,
     ]  # fmt: skip
@@ -168,7 +169,7 @@ class _Concerns:
             return {
                 key for plan in plans for key, one in plan.bindings.items() if (one.api_version, key.kind) == target
             }
-        if isinstance(declared, CronFederatedHPA):
+        if isinstance(declared, CronFederatedHPA | FederatedHPA):
             return {key for plan in plans for key in plan.bindings if key == declared.target}
         if declared.kind == "Cluster":
             name = declared.metadata.name

@@ -23,3 +23,15 @@ def test_a_pod_that_does_not_run_uses_nothing() -> None:
     stage.api.create("deployments.apps", workload("Deployment", image="does-not-exist", replicas=1))
     stage.pass_time()
     assert stage.api.list("pods.metrics.k8s.io") == []
+
+
+def test_the_load_of_a_workload_is_shared_by_its_running_pods() -> None:
+    stage = Stage(1)
+    body = workload("Deployment", replicas=2, cpu="500m")
+    body["metadata"]["annotations"] = {"kubesim/cpu-load": "3"}
+    stage.api.create("deployments.apps", body)
+    stage.pass_time()
+    used = [one["containers"][0]["usage"]["cpu"] for one in stage.api.list("pods.metrics.k8s.io", "default")]
+    assert used == ["1500000000n", "1500000000n"]
+    (node,) = stage.api.list("nodes.metrics.k8s.io")
+    assert node["usage"]["cpu"] == "3050000000n"

@@ -32,7 +32,7 @@ def command(inputs: options.Inputs, cluster: str, account: str, namespace: str, 
     each of them. Apply them anew before a commit that brings another kind; until then objects of that kind fail with a
     message that names it, and all others go on. With --only-placed kinds that go elsewhere are looked for and deleted.
     Whom AccessPolicies let through the hub's door to the cluster, gitfed may act as there; what ResourceRegistries
-    select it lists and watches.
+    select it lists and watches. Of what FederatedHPAs scale it reads the metrics.
 
     \b
     gitfed rbac --cluster eu-1 | kubectl --context eu-1 apply -f -
@@ -56,13 +56,16 @@ def command(inputs: options.Inputs, cluster: str, account: str, namespace: str, 
         account = "gitfed-agent" if declared is not None and declared.spec.sync_mode == "Pull" else "gitfed"
     bodies = (rendered.body for classes in plan.rendered.values() for rendered in classes)
     shared = bool(services.targets(session.repo, plan))
+    scaled = frozenset(Kind(*one.target[:2]) for one in session.repo.federated_autoscalers)
     searched: frozenset[Kind] = frozenset()
     callers: list[Subject] = []
     if declared is not None:
         selected = registries.of_cluster(session.repo.registries, declared)
         searched = frozenset(one.group_kind for one in selected)
         callers = least_rights.through_the_door(session.repo.access, declared, searched=bool(searched))
-    needs = least_rights.Needs(kinds, everywhere - kinds, least_rights.defined(bodies), shared, callers, searched)
+    needs = least_rights.Needs(
+        kinds, everywhere - kinds, least_rights.defined(bodies), shared, callers, searched, scaled
+    )
     found = least_rights.objects(needs, account=account, namespace=namespace)
     click.echo("".join(f"---\n{emit.dump(body)}" for body in found), nl=False)
     if least_rights.grants_rights(kinds):

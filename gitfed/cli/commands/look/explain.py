@@ -158,7 +158,7 @@ def _about(shown: ExplanationView) -> Iterator[tuple[str, str]]:
 
 def _scaled(scaled: ScaledView) -> str:
     by = policies.typed(scaled["kind"], scaled["namespace"], scaled["name"])
-    rule = f", rule {scaled['rule']}" if scaled["rule"] else ""
+    rule = f", rule {scaled['rule']}" if scaled["rule"] else f" ({scaled['why']})" if scaled["why"] else ""
     since = f", since {scaled['at']}" if scaled["at"] else ""
     return f"to {scaled['replicas']} by {by}{rule}{since}; its template's {scaled['declared']} is where it starts from"
 

@@ -35,7 +35,8 @@ _WORDS = {
     "quota": "quotas", "frq": "quotas", "federatedresourcequotas": "quotas", "event": "events", "ev": "events",
     "service": "services", "mcs": "services", "multiclusterservices": "services", "mci": "services",
     "multiclusteringresses": "services", "serviceimports": "services",
-    "autoscaler": "autoscalers", "cronfhpa": "autoscalers", "cronfederatedhpas": "autoscalers",
+    "autoscaler": "autoscalers", "cronfhpa": "autoscalers", "fhpa": "autoscalers", "federatedhpas": "autoscalers",
+    "cronfederatedhpas": "autoscalers",
 }  # fmt: skip
 
 

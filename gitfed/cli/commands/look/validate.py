@@ -175,6 +175,6 @@ def contents(repo: RepoSnapshot) -> str:
     objects = formatting.count(len(repo.manifests), "object")
     policies = formatting.count(len(repo.propagation) + len(repo.overrides), "policy", "policies")
     counted = [objects, policies, formatting.count(len(repo.clusters), "cluster")]
-    if repo.cron_autoscalers:
-        counted.append(formatting.count(len(repo.cron_autoscalers), "autoscaler"))
+    if repo.autoscalers:
+        counted.append(formatting.count(len(repo.autoscalers), "autoscaler"))
     return f"{formatting.commit(repo.commit)}: {', '.join(counted)}"

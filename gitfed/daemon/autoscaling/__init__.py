@@ -1,0 +1,1 @@
+"""What FederatedHPAs do over time: when clusters are asked, and what is remembered between two looks."""
