@@ -13,6 +13,7 @@ BENCHES = {
     "scale": "10,000 templates × 100 clusters: cold plan, one-line change, memory, event-loop lag",
     "detect": "one of 100 embedded clusters is killed: detection and taint after their time",
     "failover": "a cluster of 100 dies: decisions for 5,000 bindings, a rehearsal of 10,000",
+    "autoscale": "what 20 clusters told of 1,000 workloads, made into numbers of replicas",
     "simulate": "gitfed simulate of 100 clusters with 10,000 workloads, and with a million copies, from process start",
     "interpret": "a script asked about one object, cold, again and in the worker; 5,000 custom objects",
     "review": "gitfed diff of 10,000 templates × 100 clusters: one changed file of each kind, a thousand, the comment",
