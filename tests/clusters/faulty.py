@@ -15,8 +15,8 @@ NAMES = ("m1", "m2")
 
 
 class Faulty:
-    def __init__(self, directory: Path) -> None:
-        self.fleet = Fleet([ClusterSpec(name=name, nodes=1, controllers=False) for name in NAMES])
+    def __init__(self, directory: Path, *, controllers: bool = False) -> None:
+        self.fleet = Fleet([ClusterSpec(name=name, nodes=1, controllers=controllers) for name in NAMES])
         self._beside = beside.Loop()
         self._beside.call(self.fleet.start())
         self.kubeconfig = self.fleet.write_kubeconfig(directory / "kubeconfig")

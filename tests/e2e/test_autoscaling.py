@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 import yaml
 
+from tests.clusters.faulty import Faulty
 from tests.e2e.world import World, cluster, deployment, policy, settings
 from tests.planning.stage import DIVIDED
 from tests.planning.test_autoscaling import hours
@@ -48,7 +51,14 @@ def _images(world: World) -> list[str]:
     return [one["spec"]["template"]["spec"]["containers"][0]["image"] for one in found if one is not None]
 
 
-def test_load_that_rises_and_falls_is_followed_in_all_clusters(world: World, faulty: object) -> None:
+@pytest.fixture
+def faulty(tmp_path: Path) -> Iterator[Faulty]:
+    """With pods: an autoscaler counts them."""
+    with Faulty(tmp_path, controllers=True) as made:
+        yield made
+
+
+def test_load_that_rises_and_falls_is_followed_in_all_clusters(world: World, faulty: Faulty) -> None:
     """Only the embedded fleet can be told how much its pods use: each cluster's share of them, so much together."""
 
     def web(load: str) -> str:
