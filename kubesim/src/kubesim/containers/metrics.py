@@ -19,7 +19,8 @@ _CPU_SHARE, _MEMORY_SHARE = 0.6, 0.75
 _LEAST: Final = {"cpu": 0.001, "memory": 16 * 2**20}
 """Of a running container, whatever it requests: cores, bytes."""
 LOAD: Final = "kubesim/cpu-load"
-_SCALED: Final = ("deployments.apps", "statefulsets.apps", "replicasets.apps")
+_SCALED: Final = ("replicasets.apps", "statefulsets.apps", "deployments.apps")
+"""The last counts: a Deployment's controller copies its annotations to ReplicaSets, where they may be older."""
 _NODE: Final = {"cpu": 0.05, "memory": 200 * 2**20}
 """What a node needs for itself."""
 Use = dict[str, float]
