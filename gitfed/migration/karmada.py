@@ -20,7 +20,8 @@ from gitfed.model.base import Body
 _TAKEN = frozenset(
     {"PropagationPolicy", "ClusterPropagationPolicy", "OverridePolicy", "ClusterOverridePolicy",
      "FederatedResourceQuota", "ClusterTaintPolicy", "ResourceInterpreterCustomization",
-     "ResourceInterpreterWebhookConfiguration", "Remedy", "CronFederatedHPA", "FederatedHPA", "ResourceRegistry"}
+     "ResourceInterpreterWebhookConfiguration", "Remedy", "CronFederatedHPA", "FederatedHPA", "ResourceRegistry",
+     "MultiClusterService", "MultiClusterIngress"}
 )  # fmt: skip
 _BINDINGS = frozenset({"ResourceBinding", "ClusterResourceBinding"})
 _OWN = frozenset({"Work", "WorkloadRebalancer", "Karmada"})

@@ -6,11 +6,14 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from gitfed.documents import bindings
 from gitfed.migration.karmada import Taken, convert
 from gitfed.migration.report import Code
 from gitfed.model.base import Body, Commit
 from gitfed.model.decisions import Decisions
+from gitfed.model.declared import registry
 from gitfed.model.fleet import ClusterFacts, FactsRef, FleetSnapshot
 from gitfed.model.plan import Plan
 from gitfed.model.repo import RepoSnapshot
@@ -126,6 +129,12 @@ def test_a_registry_is_taken_and_its_password_is_asked_for() -> None:
         (Code.CREDENTIALS, "ResourceRegistry/pods")
     ]
     assert convert([{**body, "spec": spec}]).imported.findings == ()
+
+
+@pytest.mark.parametrize("kind", [one for one in registry.MODELS if "karmada.io" in one[0]], ids=lambda one: one[1])
+def test_every_kind_that_is_acted_on_is_taken_or_had_its_effect(kind: tuple[str, str]) -> None:
+    taken = convert([{"apiVersion": kind[0], "kind": kind[1], "metadata": {"name": "a", "namespace": "shop"}}])
+    assert Code.NO_EQUIVALENT not in {one.code for one in taken.imported.findings}
 
 
 def test_what_karmada_keeps_for_itself_is_left_out_and_said() -> None:
