@@ -121,14 +121,14 @@ def _rules(needs: Needs) -> list[Body]:
          "verbs": ["get"]},
         {"apiGroups": [""], "resources": ["nodes", "pods", "resourcequotas"], "verbs": ["list", "watch"]},
         {"apiGroups": ["apps"], "resources": ["deployments", "replicasets"], "verbs": ["get"]},
+        # Without shared Services it is looked once whether some are left of a time when there were.
+        {"apiGroups": ["discovery.k8s.io"], "resources": ["endpointslices"],
+         "verbs": [*_READ, "create", "update", "delete"] if needs.endpoints else ["list"]},
     ]  # fmt: skip
     rules += [
         {"apiGroups": [group], "resources": resources, "verbs": list(verbs)}
         for (group, verbs), resources in by_group.items()
     ]
-    if needs.endpoints:
-        verbs = [*_READ, "create", "update", "delete"]
-        rules.append({"apiGroups": ["discovery.k8s.io"], "resources": ["endpointslices"], "verbs": verbs})
     rules += [
         {"apiGroups": [kind.group], "resources": [needs.plurals.get(kind) or plural(kind.kind)],
          "verbs": ["list", "watch"]}
