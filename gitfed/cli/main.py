@@ -6,12 +6,14 @@ help of every command stands here, so that `gitfed --help` imports no command at
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import gc
 import keyword
 import os
 import re
 import sys
+import threading
 from collections.abc import Sequence
 from importlib import import_module
 from types import TracebackType
@@ -180,7 +182,21 @@ def main(arguments: Sequence[str] | None = None) -> None:
     sys.stdout = sys.stdout or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
     sys.stderr = sys.stderr or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
     sys.stdout = broken_pipe.outlasting_its_reader(sys.stdout)
-    sys.exit(run(arguments))
+    code = run(arguments)
+    if code == exits.INTERRUPTED:
+        _leave_threads()
+    sys.exit(code)
+
+
+def _leave_threads() -> None:
+    """End the process where daemon threads are left: one reads from a connection, and TLS may not let go of it while
+    Python ends."""
+    others = [thread for thread in threading.enumerate() if thread is not threading.current_thread()]
+    if others and all(thread.daemon for thread in others):
+        with contextlib.suppress(OSError, ValueError):
+            sys.stdout.flush()
+            sys.stderr.flush()
+        os._exit(exits.INTERRUPTED)
 
 
 def run(arguments: Sequence[str] | None = None) -> int:

@@ -38,15 +38,19 @@ class Follower:
         self._last = ""
         self._away = False
         self._looked = 0.0
+        self.interrupted = False
+        """Somebody wants no more: `wait` says so."""
 
     def start(self) -> None:
         threading.Thread(target=self._run, name="follow-hub", daemon=True).start()
 
     def wait(self) -> None:
-        """Until one has to look again. Raises HubError when the hub will tell nothing more."""
-        while not self._dirty.wait(1.0):  # a wait without end could not be interrupted
+        """Until one has to look again. Raises HubError when the hub will tell nothing more, KeyboardInterrupt."""
+        while not self.interrupted and not self._dirty.wait(1.0):  # a wait without end could not be interrupted
             pass
         time.sleep(max(0.0, self._looked + self._beat - time.monotonic()))
+        if self.interrupted:
+            raise KeyboardInterrupt
         self._dirty.clear()
         if self._failed is not None:
             raise self._failed

@@ -12,7 +12,7 @@ from tests.cli.world import gitfed
 
 _KUBECTL = """#!/bin/sh
 printf '%s\\n' "$@" > "$SEEN/arguments.$$" && mv "$SEEN/arguments.$$" "$SEEN/arguments"
-cp "${KUBECONFIG%%:*}" "$SEEN/kubeconfig"
+cp "${KUBECONFIG%%:*}" "$SEEN/kubeconfig.$$" && mv "$SEEN/kubeconfig.$$" "$SEEN/kubeconfig"
 stat -c %a "${KUBECONFIG%%:*}" > "$SEEN/mode"
 case "$2" in
   gone) echo "The connection was refused" >&2; exit 1 ;;

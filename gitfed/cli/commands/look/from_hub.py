@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import contextlib
+import signal
+import threading
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NoReturn
 
 import click
 
@@ -62,7 +65,7 @@ def _read(hub: Connection, asked: Asked) -> listing.Listing:
 # -- as it changes ----------------------------------------------------------------------------------------------------
 
 
-def _watch(hub: Connection, asked: Asked, output: options.Output) -> int:
+def _watch(hub: Connection, asked: Asked, output: options.Output) -> NoReturn:
     """Until interrupted."""
     if output.format not in ("text", "wide", "json", "name"):
         raise click.UsageError(f"--watch prints no {output.format}: text, wide, json, name")
@@ -70,6 +73,31 @@ def _watch(hub: Connection, asked: Asked, output: options.Output) -> int:
     _told({}, before, output)
     follower = Follower(hub, load.note)
     follower.start()
+    with _interrupting(follower):
+        _follow(hub, asked, before, follower, output)
+
+
+@contextlib.contextmanager
+def _interrupting(follower: Follower) -> Iterator[None]:
+    """An interrupt ends the watch even where Python swallows its exception: in a finalizer it does."""
+
+    def interrupt(number: int, frame: object) -> None:
+        follower.interrupted = True
+        raise KeyboardInterrupt
+
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _follow(
+    hub: Connection, asked: Asked, before: listing.Listing, follower: Follower, output: options.Output
+) -> NoReturn:
     while True:
         follower.wait()
         try:
