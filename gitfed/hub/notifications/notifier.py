@@ -114,6 +114,7 @@ class Notifier:
     async def _deliver(self, notification: Notification, federation: str, told: Outbox, news: Sequence[News]) -> None:
         name, counts = notification.metadata.name, self._running.telemetry.notifications
         keys = {"notification": name, "target": notification.spec.target}
+        delivered = False
         try:
             async with asyncio.timeout(_LONGEST):
                 await send(notification, self._folder, federation, news, lambda one: told.taken(one, self._now()))
@@ -134,8 +135,11 @@ class Notifier:
             self._not_before.pop(name, None)
             self._said.pop(name, None)
             self._running.owed.pop(name, None)
-            log.info("notification delivered", extra={**keys, "news": len(news)})
+            delivered = True
         await self._save()
+        if delivered:
+            # Only now: whoever kills the process after this line is told nothing twice.
+            log.info("notification delivered", extra={**keys, "news": len(news)})
         self._wake.set()
 
     def _put_off(self, name: str, error: BaseException) -> None:
