@@ -182,11 +182,11 @@ class Keeper:
             news = list(self._wanted)
         secrets = [manifest.body for key, (_, manifest) in self._wanted.items() if secret_leaks.is_secret_key(key)]
         self._hidden = redact.Hidden(secrets)
-        self.member.compare_again(news)
-        self.member.want(frozenset(setup.kinds))
+        self.member.view.compare_again(news)
+        self.member.view.want(frozenset(setup.kinds))
 
     def _judge(self, key: ObjectKey, verdict: values.Verdict) -> None:
-        live = self.member.get(key) if self.member is not None else None
+        live = self.member.view.get(key) if self.member is not None else None
         if live is None or live.body is None or self.member is None:
             return
         if self._verdicts.answers(live.body):
@@ -217,7 +217,7 @@ class Keeper:
                 if known == task and task.key in open_before:
                     self._open[task.key] = open_before[task.key]
                 elif known != task:
-                    self._open[task.key] = task.change(self.cluster, bodies, member.get(task.key))
+                    self._open[task.key] = task.change(self.cluster, bodies, member.view.get(task.key))
         entries = [values.ENTRIES.read(value) for value in _of(self.heard.values, values.ENTRY).values()]
         forget = list(_of(self.heard.values, values.FORGET))
         self._list = setup.list
@@ -270,7 +270,7 @@ class Keeper:
     def _judged(self, key: ObjectKey, body: Body, said: collect.Collected) -> None:
         """A script that runs here said of this body how healthy the copy is."""
         if self.member is not None and self._assessor.judge(self.cluster, key, body, said):
-            self.member.compare_again([key])
+            self.member.view.compare_again([key])
 
     def _changed(self, cluster: ClusterName, key: ObjectKey) -> None:
         self.reporter.changed(key)
@@ -342,7 +342,7 @@ class Keeper:
         for key, (wanted, manifest) in self._wanted.items():
             if key in self._open or not self._may_repair(key, wanted):
                 continue
-            seen = member.get(key)
+            seen = member.view.get(key)
             version = seen.resource_version if seen is not None else ""
             if (seen is not None and seen.matches == manifest.digest) or self._right.get(key) == (manifest, version):
                 continue

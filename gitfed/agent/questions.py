@@ -20,14 +20,14 @@ async def answer(member: Member | None, what: str, about: Any) -> Any:
         raise errors.LinkError("nothing is known yet")
     worker = member.worker
     if what == "look":
-        await member.look_at(_keys(about))
+        await member.view.look_at(_keys(about))
     elif what == LOOK_ANEW:
         await member.look_anew(_keys(about))
     elif what == "stuck":
-        found = await member.stuck(datetime.fromisoformat(str(about)))
+        found = await member.workloads.stuck(datetime.fromisoformat(str(about)))
         return values.STUCK.json([(key, count, one) for key, (count, one) in found.items()])
     elif what == "load":
-        return values.LOADS.json(list((await member.load(values.LOAD_QUESTIONS.read(about))).items()))
+        return values.LOADS.json(list((await member.workloads.load(values.LOAD_QUESTIONS.read(about))).items()))
     elif what in ("hold", "release", "retry"):
         if worker is not None and what == "hold":
             worker.hold(min(float(about), _LONGEST_HOLD))

@@ -60,13 +60,13 @@ class Reporter:
     def tell(self, member: Member, state: State, *, everything: bool = False) -> bool:
         """Bring what is told up to date; whether anything is news since the last time. `everything`: also what nobody
         noted, as a status that moved."""
-        objects = member.objects() if everything else {}
+        objects = member.view.objects() if everything else {}
         if everything:
             self._dirty.update(key for key, live in objects.items() if self._sent.get(key) is not live)
             self._dirty.update(key for key in self._sent if key not in objects)
         dirty, self._dirty = self._dirty, set()
         for key in dirty:
-            live = member.get(key)
+            live = member.view.get(key)
             name = values.of(values.OBJECT, key)
             if live is None:
                 self._sent.pop(key, None)
@@ -95,7 +95,7 @@ class Reporter:
 
 def state_of(member: Member, *, list_number: int, led: int | None) -> State:
     """How this side is, as the hub has to know it."""
-    worker, inventory, observer = member.worker, member.inventory, member.observer
+    worker, inventory, observer = member.worker, member.view.inventory, member.view.observer
     header = inventory.snapshot if inventory is not None else None
     live = observer.live() if observer is not None else ClusterLive(member.name, inventory_read=False)
     return State(
@@ -113,6 +113,6 @@ def state_of(member: Member, *, list_number: int, led: int | None) -> State:
         list=list_number,
         idle=worker is None or worker.idle,
         flying=worker.flying if worker is not None else 0,
-        behind=member.behind,
+        behind=member.view.behind,
         measured=member.has_measured,
     )

@@ -170,7 +170,7 @@ def _metrics(keeper: Keeper, dial: Dial, streams: Streams) -> _Handler:
             ("gitfed_agent_connected", "gauge", "Whether the hub is connected.", int(keeper.connected)),
             ("gitfed_agent_connections_total", "counter", "Connections to the hub.", dial.connections),
             ("gitfed_agent_pending_changes", "gauge", "Changes that are not done.", worker.pending if worker else 0),
-            ("gitfed_agent_objects", "gauge", "Objects seen.", len(member.objects()) if member is not None else 0),
+            ("gitfed_agent_objects", "gauge", "Objects seen.", len(member.view.objects()) if member is not None else 0),
             ("gitfed_agent_streams", "gauge", "Ways into the cluster that the hub has open.", streams.open),
             ("gitfed_agent_own_repairs_total", "counter", "Repairs made while the hub was away.", keeper.repaired),
         )

@@ -163,8 +163,8 @@ def progress_of(engine: Engine, plan: Plan) -> dict[ClusterName, Progress]:
     objects = Counter(name for classes in plan.rendered.values() for one in classes for name in one.clusters)
     found = {}
     for name, member in sorted(engine.fleet.members.items()):
-        failures = engine.fleet.failures(name)
-        kept = engine.fleet.kept(name)
+        failures = engine.fleet.unfinished.failures(name)
+        kept = engine.fleet.unfinished.kept(name)
         over = {result.key for result in (*failures, *kept)}
         found[name] = Progress(
             reachable=member.ready.is_set(),

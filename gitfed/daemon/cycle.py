@@ -28,9 +28,10 @@ from gitfed.daemon.commits import Commits
 from gitfed.daemon.cycle_report import CycleReport
 from gitfed.daemon.descheduler import Descheduler
 from gitfed.daemon.facts_record import FactsRecord
-from gitfed.daemon.fleet.fleet import Fleet, Options
-from gitfed.daemon.fleet.member import look_for
+from gitfed.daemon.fleet.fleet import Fleet
+from gitfed.daemon.fleet.look_for import look_for
 from gitfed.daemon.fleet.member_protocol import Repairs
+from gitfed.daemon.fleet.members import Options
 from gitfed.daemon.record import Record
 from gitfed.daemon.reminders import Reminders
 from gitfed.daemon.services.exchange import Untouched

@@ -8,7 +8,8 @@ from dataclasses import replace
 from datetime import datetime
 
 from gitfed.daemon.fleet.callbacks import FleetCallbacks
-from gitfed.daemon.fleet.member import Member, look_for
+from gitfed.daemon.fleet.look_for import look_for
+from gitfed.daemon.fleet.member import Member
 from gitfed.edges.kube import deletion_check
 from gitfed.edges.kube.discovery import Discovery
 from gitfed.edges.kube.observe import Assessment
@@ -62,7 +63,7 @@ async def look(
     ]
     tasks = []
     for member in members:
-        member.want(kinds)
+        member.view.want(kinds)
         member.want_capacity(measure, quotas=repo.settings.gate("ResourceQuotaEstimate"))
         tasks.append(asyncio.create_task(member.run()))
     try:
@@ -122,7 +123,7 @@ def _goes_first(deletion: Change, changes: Collection[Change]) -> bool:
 def _snapshot(members: list[Member], now: datetime, interpreter: Interpreter) -> FleetSnapshot:
     objects: dict[ObjectKey, dict[ClusterName, LiveObject]] = {}
     for member in members:
-        for key, live in member.objects().items():
+        for key, live in member.view.objects().items():
             objects.setdefault(key, {})[member.name] = _judged(live, interpreter)
     return FleetSnapshot(
         FactsRef("live", taken_at=now),

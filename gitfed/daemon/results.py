@@ -46,7 +46,7 @@ def before_deleting(results: Results, plan: Plan, fleet: Fleet) -> Results:
     for name, count in _deletions(plan).items():
         known, member = results.get(name, {}), fleet.members.get(name)
         if member is not None and member.ready.is_set() and isinstance(known.get("objects"), int):
-            left[name] = {**known, "objects": min(known["objects"], max(0, len(member.entries()) - count))}
+            left[name] = {**known, "objects": min(known["objects"], max(0, len(member.view.entries()) - count))}
     return left
 
 
@@ -67,12 +67,12 @@ def after(
             comes = member.ready.is_set() or member.starting
             found[name] = {**results.get(name, {}), "outcome": "waiting" if comes else "unreachable"}
             continue
-        failures = fleet.failures(name)
-        kept = fleet.kept(name)
+        failures = fleet.unfinished.failures(name)
+        kept = fleet.unfinished.kept(name)
         unfinished = sorted({str(one.key) for one in (*failures, *kept)} | unwritten.get(name, set()))
         holding = {**held.get(name, {}), **({events.IN_USE: len(kept)} if kept else {})}
         outcome = _outcome(failed=bool(failures), held=bool(holding), waiting=name in waiting or bool(unfinished))
-        objects = max(0, len(member.entries()) - deletions.get(name, 0) + len(kept))
+        objects = max(0, len(member.view.entries()) - deletions.get(name, 0) + len(kept))
         result = {"commit": str(plan.commit), "outcome": outcome, "objects": objects}
         if member.id:
             result["id"] = member.id
@@ -119,7 +119,7 @@ def removals_left(removals: Collection[Removal], fleet: Fleet) -> tuple[Removal,
     for one in removals:
         member = fleet.members.get(one.cluster)
         unknown = member is None or not member.ready.is_set()
-        seen = {} if member is None else member.objects()
+        seen = {} if member is None else member.view.objects()
         if unknown or any(str(key) == one.object and live.uid == one.uid for key, live in seen.items()):
             left.append(one)
     return tuple(left)

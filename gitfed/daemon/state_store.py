@@ -18,7 +18,8 @@ from pathlib import Path
 from gitfed import errors
 from gitfed.daemon import results
 from gitfed.daemon.facts_record import FactsRecord
-from gitfed.daemon.fleet.fleet import Fleet, Options
+from gitfed.daemon.fleet.fleet import Fleet
+from gitfed.daemon.fleet.members import Options
 from gitfed.daemon.push_queue import Sending
 from gitfed.daemon.record import Record
 from gitfed.daemon.statuses import Statuses
@@ -130,7 +131,7 @@ class Memory:
         await self._fleet.looked(_FIRST_LOOK)
         if not decisions.known:
             inventories = {
-                name: (member.owner, member.entries()) if member.owner is not None else None
+                name: (member.owner, member.view.entries()) if member.owner is not None else None
                 for name, member in self._fleet.members.items()
             }
             versions = {key: manifest.api_version for key, manifest in repo.manifests.items()}

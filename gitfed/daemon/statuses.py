@@ -91,7 +91,7 @@ class Statuses:
         for key in keys:
             reasons = dict(left.get(key, {}))
             for name in reasons:
-                if message := self._fleet.why_failed(name, key):
+                if message := self._fleet.unfinished.why_failed(name, key):
                     reasons[name] = message
                     failed.add(key)
                 elif reasons[name].startswith(compare.TAKEN):

@@ -24,8 +24,8 @@ from gitfed.daemon import clock, leader, observe_once
 from gitfed.daemon.cycle import Engine
 from gitfed.daemon.facts_record import FactsRecord
 from gitfed.daemon.fleet.cluster_health import Timing
-from gitfed.daemon.fleet.fleet import Options as EngineOptions
-from gitfed.daemon.fleet.pulled import LEASE
+from gitfed.daemon.fleet.members import Options as EngineOptions
+from gitfed.daemon.fleet.pulled.member import LEASE
 from gitfed.daemon.record import Record
 from gitfed.daemon.telemetry import Telemetry
 from gitfed.documents import bindings, facts
@@ -349,7 +349,7 @@ async def apply_once(
                 tuple(
                     f"{result.cluster}: {result.key}: {result.message}"
                     for name in engine.fleet.members
-                    for result in engine.fleet.failures(name)
+                    for result in engine.fleet.unfinished.failures(name)
                 )
                 + tuple(f"{one.cluster}: {one.key}: {one.reason}" for one in _refused(plan))
                 + tuple(f"{change.cluster}: {change.key}: {change.waits}" for change in engine.waiting()),
@@ -402,7 +402,7 @@ async def _settle(
 
 def _is_over(engine: Engine, plan: Plan) -> bool:
     """Whether there is nothing left to wait for: all is well, or will never be without a person."""
-    failures = [result for name in engine.fleet.members for result in engine.fleet.failures(name)]
+    failures = [result for name in engine.fleet.members for result in engine.fleet.unfinished.failures(name)]
     if any(result.permanent for result in failures) or any(_refused(plan)):
         return True
     return not failures and not engine.fleet.unhealthy()

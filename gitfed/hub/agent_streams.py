@@ -18,7 +18,7 @@ import aiohttp
 from aiohttp import web
 
 from gitfed.agent_protocol import frames
-from gitfed.daemon.fleet.pulled import PulledMember
+from gitfed.daemon.fleet.pulled.member import PulledMember
 from gitfed.errors import ClusterUnreachable, LinkError
 from gitfed.http_relay import passing, tunnel
 from gitfed.http_relay.reverse import KEY, MOST, PROTOCOL, Connector, Stream
@@ -78,7 +78,7 @@ class AgentStreams:
 
     async def _ask(self, member: PulledMember, key: str) -> None:
         try:
-            await member.ask_for_stream(key, _ANSWER)
+            await member.agent.ask_for_stream(key, _ANSWER)
         except LinkError as error:
             raise _unreachable(member.name, f"its agent opens no connection: {error.message}") from error
 
@@ -89,12 +89,12 @@ class AgentStreams:
         member = engine.fleet.members.get(cluster)
         if not isinstance(member, PulledMember):
             raise _unreachable(cluster, "it is pulled, and the daemon has just begun: try again")
-        if not member.connected:
+        if not member.agent.connected:
             raise _unreachable(cluster, "it is pulled, and its agent is not connected")
-        if member.version < frames.STREAMS:
+        if member.agent.version < frames.STREAMS:
             raise _unreachable(
-                cluster, f"its agent is too old for this: it speaks version {member.version} of the protocol, and "
-                f"{frames.STREAMS} is needed (install a newer agent)",
+                cluster, f"its agent is too old for this: it speaks version {member.agent.version} of the protocol, "
+                f"and {frames.STREAMS} is needed (install a newer agent)",
             )  # fmt: skip
         return member
 
@@ -124,10 +124,10 @@ class AgentStreams:
             transport.write(_AGREED)
             transport.resume_reading()
             awaited.set_result(stream)
-            instance = member.instance
+            instance = member.agent.instance
             while not stream.over.done():
                 await asyncio.wait({stream.over}, timeout=_LOOK)
-                if not member.is_followed or member.instance != instance:
+                if not member.is_followed or member.agent.instance != instance:
                     break
         finally:
             transport.abort()

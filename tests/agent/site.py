@@ -12,7 +12,7 @@ from gitfed.agent.keeper import Keeper
 from gitfed.agent_protocol.link import Link
 from gitfed.daemon.fleet.callbacks import FleetCallbacks
 from gitfed.daemon.fleet.member_protocol import Expected, unlike_in
-from gitfed.daemon.fleet.pulled import PulledMember
+from gitfed.daemon.fleet.pulled.member import PulledMember
 from gitfed.edges.kube.session import Session
 from gitfed.errors import LinkCut, LinkError
 from gitfed.interpret.native import Native
@@ -149,7 +149,7 @@ class Site:
 
     async def connect(self, hub: PulledMember, keeper: Keeper, instance: str = "one") -> Callable[[], Any]:
         """The handshake, and both ends begin. What is given back cuts it."""
-        hub.may_attach(instance)
+        hub.agent.may_attach(instance)
         if keeper.connected:  # an agent has one connection: it gave up the older one before
             await self._links[keeper].close(LinkError("half open"))
             await self._links[keeper].ended.wait()
@@ -159,7 +159,8 @@ class Site:
                     alive=hub.heard)  # fmt: skip
         there = Link(theirs, keeper.reporter.told, keeper.heard, lease=hub.lease, taken=keeper.taken,
                      asked=keeper.asked)  # fmt: skip
-        await hub.attach(here, instance)
+        await hub.agent.attach(here, instance)
+        hub.connected()
         hub.told.connect(keeper.heard.connect())
         keeper.reporter.told.connect(hub.reports.heard.connect())
         keeper.poke, keeper.connected = there.poke, True
@@ -176,7 +177,7 @@ class Site:
             keeper.connected = False
             self.ended.append(error.message)
 
-        self._begin(serve(here, lambda error: hub.detach(here, error)))
+        self._begin(serve(here, lambda error: hub.agent.detach(here, error)))
         self._begin(serve(there, lost))
         return ours.close
 

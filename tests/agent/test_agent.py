@@ -9,7 +9,7 @@ import pytest
 from gitfed.agent.cancellation import ended
 from gitfed.agent.keeper import Keeper
 from gitfed.agent_protocol import replica, values
-from gitfed.daemon.fleet.pulled import PulledMember
+from gitfed.daemon.fleet.pulled.member import PulledMember
 from gitfed.edges.kube.session import Session
 from gitfed.errors import CredentialsError, LinkError, StaleTerm
 from gitfed.model.base import ObjectKey
@@ -36,7 +36,7 @@ async def rolled_out(place: Site) -> None:
     hub.worker.submit([change], [])
     await until(lambda: hub.worker is not None and hub.worker.idle)
     hub.follow(expected(manifest))
-    await until(lambda: (hub.get(manifest.key) or None) and hub.get(manifest.key).matches == manifest.digest)  # type: ignore[union-attr]
+    await until(lambda: (hub.view.get(manifest.key) or None) and hub.view.get(manifest.key).matches == manifest.digest)  # type: ignore[union-attr]
 
 
 async def test_a_change_goes_down_and_its_result_and_object_come_up() -> None:
@@ -44,11 +44,11 @@ async def test_a_change_goes_down_and_its_result_and_object_come_up() -> None:
         hub = place.hub()
         await place.connect(hub, place.keeper())
         await rolled_out(place)
-        live = hub.get(key("a"))
+        live = hub.view.get(key("a"))
         assert place.results == [("a", "created")]
         assert live is not None
         assert (live.ours, live.body, live.cluster) == (True, None, "m1")
-        assert live.entry == hub.entries()[key("a")]
+        assert live.entry == hub.view.entries()[key("a")]
         assert (hub.facts.reach, hub.asked, hub.live().term) == (Reach.READY, True, 1)
 
 
@@ -80,7 +80,7 @@ async def test_a_cut_at_any_moment_of_a_roll_out_neither_loses_nor_doubles_anyth
         while not hub.worker.idle:
             await asyncio.sleep(0.01)
             await cut()
-            await until(lambda: not hub.connected and not keeper.connected)
+            await until(lambda: not hub.agent.connected and not keeper.connected)
             cut = await place.connect(hub, keeper)
             await asyncio.sleep(0.02)
         assert sorted(place.results) == sorted((one.key.name, "created") for one in manifests)
@@ -118,7 +118,7 @@ async def test_what_the_plan_wants_left_alone_is_left_alone_without_the_hub() ->
         await until(lambda: not keeper.connected)
         await place.edit("a", "2")
         seen = key("a")
-        await until(lambda: keeper.member.get(seen).matches is None)  # type: ignore[union-attr]
+        await until(lambda: keeper.member.view.get(seen).matches is None)  # type: ignore[union-attr]
         await keeper._repair()
         assert (keeper._own, await place.value("a")) == ({}, "2")
 
@@ -238,7 +238,7 @@ async def test_a_second_agent_of_one_name_is_refused_while_the_first_is_there() 
         cut = await place.connect(hub, first, "one")  # the same process: its older connection was half open
         await until(hub.ready.is_set)
         await cut()
-        await until(lambda: not hub.connected)
+        await until(lambda: not hub.agent.connected)
         await place.connect(hub, second, "two")
         await until(hub.ready.is_set)
 
@@ -249,7 +249,7 @@ async def test_a_silent_agent_makes_its_cluster_unknown_after_a_lease_and_not_be
         cut = await place.connect(hub, keeper)
         await until(lambda: hub.ready.is_set() and hub.facts.reach is Reach.READY)
         await cut()
-        await until(lambda: not hub.connected)
+        await until(lambda: not hub.agent.connected)
         assert (hub.ready.is_set(), hub.facts.reach) == (True, Reach.READY)
         await until(lambda: hub.facts.reach is Reach.UNKNOWN)
         [ready] = [one for one in hub.facts.conditions if one.type == "Ready"]
@@ -293,8 +293,8 @@ async def test_what_an_agent_says_is_said_of_its_own_cluster() -> None:
                     "entry": {"key": other, "uid": "u", "binding": "b"}},
         }, frozenset()))  # fmt: skip
         assert (hub.facts.name, hub.facts.declared, hub.reports.state.live.name) == ("m1", None, "m1")  # type: ignore[union-attr]
-        assert {(live.cluster, live.key) for live in hub.objects().values()} == {("m1", key("a"))}
-        assert [entry.key for entry in hub.entries().values()] == [key("a")]
+        assert {(live.cluster, live.key) for live in hub.view.objects().values()} == {("m1", key("a"))}
+        assert [entry.key for entry in hub.view.entries().values()] == [key("a")]
 
 
 @pytest.mark.parametrize(

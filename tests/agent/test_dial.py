@@ -12,7 +12,7 @@ import aiohttp
 import pytest
 
 from gitfed.agent.dial import Dial, Hub, why_not_connected
-from gitfed.daemon.fleet import pulled
+from gitfed.daemon.fleet.pulled import member as pulled
 from gitfed.edges.certificates import Authority
 from gitfed.errors import LinkCut, LinkError
 from tests.e2e.pulled import free_port

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from gitfed.daemon.fleet.pulled import PulledMember
+from gitfed.daemon.fleet.pulled.member import PulledMember
 from gitfed.model.base import Body, ObjectKey
 from gitfed.model.load import ClusterLoad, LoadQuestion
 from tests import patience
@@ -35,7 +35,7 @@ async def used(hub: PulledMember) -> ClusterLoad:
     """As soon as both pods run."""
     async with asyncio.timeout(patience.SECONDS):
         while True:
-            found = (await hub.load([question(WEB)]))[WEB]
+            found = (await hub.workloads.load([question(WEB)]))[WEB]
             if found.readings and len(found.readings[0].samples) == 2 and found.observed == 2:
                 return found
             await asyncio.sleep(0.02)
@@ -45,12 +45,12 @@ async def test_an_agent_tells_what_workloads_use() -> None:
     elsewhere = WEB._replace(name="other")
     async with site(controllers=True) as place:
         hub = place.hub()
-        assert await hub.load([question(WEB)]) == {}, "no agent was there yet"
+        assert await hub.workloads.load([question(WEB)]) == {}, "no agent was there yet"
         await place.connect(hub, place.keeper())
         await until(hub.ready.is_set)
         await place.ask("POST", "/apis/apps/v1/namespaces/default/deployments", DEPLOYMENT, "application/json")
         web = await used(hub)
-        assert await hub.load([question(elsewhere)]) == {elsewhere: ClusterLoad(unread="it is not there yet")}
+        assert await hub.workloads.load([question(elsewhere)]) == {elsewhere: ClusterLoad(unread="it is not there yet")}
     assert (web.replicas, web.unread, web.scaled_by) == (2, "", "")
     assert [(one.phase, one.leaving, one.started is None) for one in web.pods] == [("Running", False, False)] * 2
     cpu, queue = web.readings

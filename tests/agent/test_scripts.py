@@ -58,7 +58,7 @@ async def rolled_out(place: Site) -> None:
     await until(lambda: hub.worker is not None and hub.worker.idle)
     hub.follow(expected(manifest, interpreter=SCRIPTED))
     hub.worker.submit([], [])
-    await until(lambda: hub.told.settled and hub.has(key("a")))
+    await until(lambda: hub.told.settled and hub.view.has(key("a")))
 
 
 async def theirs(place: Site, value: str) -> None:
@@ -72,13 +72,13 @@ async def test_a_script_says_how_healthy_a_copy_is_before_the_hub_asks_anything(
         await rolled_out(place)
 
         def health(expected: Health) -> bool:
-            live = hub.get(key("a"))
+            live = hub.view.get(key("a"))
             return live is not None and live.health is expected
 
         await until(lambda: health(Health.CURRENT))
         await theirs(place, "sick")
         await until(lambda: health(Health.IN_PROGRESS))
-        live = hub.get(key("a"))
+        live = hub.view.get(key("a"))
         assert live is not None
         assert live.health_message == "not healthy, says the customization"
         await theirs(place, "well")
@@ -114,10 +114,10 @@ async def test_what_somebody_else_made_is_adopted_with_what_the_script_keeps() -
         manifest = rendered("a", "1")
         hub.follow(expected(manifest, interpreter=SCRIPTED))
         async with asyncio.timeout(patience.SECONDS):
-            while not hub.has(key("a")):  # the first look may come before the agent knows what it is about
-                await hub.look_at([key("a")])
+            while not hub.view.has(key("a")):  # the first look may come before the agent knows what it is about
+                await hub.view.look_at([key("a")])
                 await asyncio.sleep(0.01)
-        change = replace(created(manifest), action=Action.UPDATE, live=hub.get(key("a")), adopt=True)
+        change = replace(created(manifest), action=Action.UPDATE, live=hub.view.get(key("a")), adopt=True)
         hub.follow(expected(manifest, changes=(change,), interpreter=SCRIPTED))
         assert hub.worker is not None
         hub.worker.submit([change], [])

@@ -23,8 +23,8 @@ def told(*kept: ApplyResult) -> list[Status]:
     ready.set()
     changes = (Change("m1", SPACE, "v1", Action.DELETE, Reason(ReasonCode.REMOVED)),)
     fleet = SimpleNamespace(
-        members={"m1": SimpleNamespace(ready=ready)}, unhealthy=list, failures=lambda name: [],
-        kept=lambda name: list(kept),
+        members={"m1": SimpleNamespace(ready=ready)}, unhealthy=list,
+        unfinished=SimpleNamespace(failures=lambda name: [], kept=lambda name: list(kept)),
     )  # fmt: skip
     plan = cast(Plan, SimpleNamespace(changes=changes, gates=(), rendered={}))
     progress = commit_status.progress_of(cast(Engine, SimpleNamespace(fleet=fleet)), plan)

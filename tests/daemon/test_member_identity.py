@@ -65,9 +65,9 @@ async def uid(address: Address) -> str:
 async def own(member: Member) -> None:
     """An entry in the inventory, as of an object that was written."""
     await until(member.ready.is_set)
-    assert member.inventory is not None
-    await member.inventory.record(add=[InventoryEntry(KEY, "u1", "b", None)])
-    member.want(frozenset({Kind("", "ConfigMap")}))
+    assert member.view.inventory is not None
+    await member.view.inventory.record(add=[InventoryEntry(KEY, "u1", "b", None)])
+    member.view.want(frozenset({Kind("", "ConfigMap")}))
 
 
 async def test_a_cluster_made_anew_is_noticed_and_nothing_of_the_old_one_is_believed(address: Address) -> None:
@@ -77,11 +77,11 @@ async def test_a_cluster_made_anew_is_noticed_and_nothing_of_the_old_one_is_beli
         await address.becomes()
         await until(lambda: member.ready.is_set() and member.id not in ("", before))
         assert member.id == await uid(address)
-        assert (dict(member.entries()), member.live().error) == ({}, "")
-        assert member.get(KEY) is None
-        assert member.inventory is not None
-        await member.inventory.record(add=[InventoryEntry(KEY, "u2", "b", None)])
-        assert member.entries()[KEY].uid == "u2"
+        assert (dict(member.view.entries()), member.live().error) == ({}, "")
+        assert member.view.get(KEY) is None
+        assert member.view.inventory is not None
+        await member.view.inventory.record(add=[InventoryEntry(KEY, "u2", "b", None)])
+        assert member.view.entries()[KEY].uid == "u2"
 
 
 async def test_a_cluster_made_anew_while_nobody_looked_is_no_damaged_inventory(address: Address) -> None:
@@ -130,9 +130,9 @@ async def test_before_a_write_it_is_asked_whether_it_is_still_that_cluster(addre
 async def test_a_store_that_goes_back_in_time_is_read_anew(address: Address) -> None:
     async with serving(address.open, timing=QUICK) as member:
         await own(member)
-        known = member._identity
+        known = member._same._identity
         assert known is not None
-        member._identity = identity.Identity(known.uid, str(int(known.version) + 100_000))
-        before = member.observer
-        await until(lambda: member.observer not in (None, before) and member.ready.is_set())
-        assert member.entries()[KEY].uid == "u1"
+        member._same._identity = identity.Identity(known.uid, str(int(known.version) + 100_000))
+        before = member.view.observer
+        await until(lambda: member.view.observer not in (None, before) and member.ready.is_set())
+        assert member.view.entries()[KEY].uid == "u1"

@@ -27,8 +27,9 @@ def after(
 ) -> dict[str, Any]:
     ready = asyncio.Event()
     ready.set()
-    member = SimpleNamespace(ready=ready, starting=False, entries=dict, id="")
-    fleet = SimpleNamespace(members={"m1": member}, failures=lambda name: list(failures), kept=lambda name: list(kept))
+    member = SimpleNamespace(ready=ready, starting=False, view=SimpleNamespace(entries=dict), id="")
+    unfinished = SimpleNamespace(failures=lambda name: list(failures), kept=lambda name: list(kept))
+    fleet = SimpleNamespace(members={"m1": member}, unfinished=unfinished)
     plan = SimpleNamespace(changes=changes, commit="c" * 40)
     return dict(results.after({}, cast(Plan, plan), cast(Fleet, fleet), {"m1"}, set())["m1"])
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import gc
+from datetime import UTC, datetime
 
 from gitfed.agent_protocol import values
-from gitfed.daemon.fleet import slice as slices
-from gitfed.daemon.fleet.pulled_worklist import PulledWorklist
-from gitfed.daemon.fleet.reports import Reports
-from gitfed.daemon.fleet.slice import Slice
+from gitfed.daemon.fleet.pulled import slice as slices
+from gitfed.daemon.fleet.pulled.connection import AgentConnection
+from gitfed.daemon.fleet.pulled.reports import Reports
+from gitfed.daemon.fleet.pulled.slice import Slice
+from gitfed.daemon.fleet.pulled.worklist import PulledWorklist
 from gitfed.model.base import BindingId, Body, Digest, ObjectKey, Origin
 from gitfed.model.plan import Action, Change, RenderedManifest
 from gitfed.text import canonical
@@ -58,33 +60,31 @@ def test_a_body_goes_when_no_cluster_has_it_any_more() -> None:
     assert not _held("kept")
 
 
-class _Agent:
+class _Owner:
     def __init__(self) -> None:
         self.reports = Reports("m")
         self.refusals: list[tuple[str, str]] = []
 
-    def say(self, what: str, about: object = None) -> None: ...
     def submitted(self) -> None: ...
-    def abandon(self) -> None: ...
 
     def refused(self, change: Change, why: str) -> None:
         self.refusals.append((change.key.name, why))
 
 
 def test_a_body_too_large_for_an_agent_fails_alone_and_is_said_once() -> None:
-    part, agent = Slice("m", "acme"), _Agent()
-    worklist = PulledWorklist(agent, part)
+    part, owner = Slice("m", "acme"), _Owner()
+    worklist = PulledWorklist(owner, AgentConnection("m", part.told, lambda: datetime.now(UTC)), part)
     large = [_change("usual"), _change("x" * (9 << 20), "large")]
     for _ in range(3):
         worklist.submit(large, ())
         assert [key.name for key in part.tasks] == ["web"]
     lists = part.setup.list
-    assert agent.refusals == [("large", "it has 9437266 bytes, more than an agent is sent (8 MiB)")]
+    assert owner.refusals == [("large", "it has 9437266 bytes, more than an agent is sent (8 MiB)")]
     worklist.submit(large, ())
     assert part.setup.list == lists, "no news for the agent"
     worklist.submit([_change("usual"), _change("cut", "large")], ())
     assert sorted(key.name for key in part.tasks) == ["large", "web"]
     worklist.submit(large, ())
-    assert len(agent.refusals) == 2
+    assert len(owner.refusals) == 2
     assert [key.name for key in part.tasks] == ["web"]
     assert not any(len(text) > 8 << 20 for text in part.told._values.values())

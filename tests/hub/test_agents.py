@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from gitfed.daemon.fleet.pulled import PulledMember
+from gitfed.daemon.fleet.pulled.member import PulledMember
 from gitfed.errors import LinkError
 from gitfed.hub import agents
 from gitfed.hub.metrics import clusters
@@ -96,20 +96,24 @@ def test_an_agent_of_a_push_cluster_is_told_to_stay_away() -> None:
 async def test_a_members_presence_follows_its_connection() -> None:
     async with site() as place:
         hub, keeper = place.hub(), place.keeper()
-        assert hub.presence.connected is None
+        assert hub.agent.presence.connected is None
         cut = await place.connect(hub, keeper, "one")
-        assert (hub.presence.connected, hub.presence.heard, hub.presence.instance) == (NOW, NOW, "one")
-        await until(lambda: hub.presence.held == hub.presence.wanted > 0)
+        assert (hub.agent.presence.connected, hub.agent.presence.heard, hub.agent.presence.instance) == (
+            NOW,
+            NOW,
+            "one",
+        )
+        await until(lambda: hub.agent.presence.held == hub.agent.presence.wanted > 0)
         await cut()
-        await until(lambda: hub.presence.connected is None)
-        assert (hub.presence.heard, hub.presence.connections) == (NOW, 1)
+        await until(lambda: hub.agent.presence.connected is None)
+        assert (hub.agent.presence.heard, hub.agent.presence.connections) == (NOW, 1)
         await place.connect(hub, keeper, "two")
-        assert (hub.presence.connections, hub.presence.instance) == (2, "two")
+        assert (hub.agent.presence.connections, hub.agent.presence.instance) == (2, "two")
 
 
 async def test_metrics_tell_of_each_agent() -> None:
     member = a_member()
-    await member.attach(SimpleNamespace(poke=lambda: None), "one", program="gitfed 9", protocol=1)  # type: ignore[arg-type]
+    await member.agent.attach(SimpleNamespace(poke=lambda: None), "one", program="gitfed 9", protocol=1)  # type: ignore[arg-type]
     running = Running()
     running.engine = engine(PULLED, m1=member, m2="a push cluster's")
     running.certificates = lambda: {"m1": NOW}

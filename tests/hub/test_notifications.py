@@ -411,7 +411,7 @@ class Engine:
         self.fleet = SimpleNamespace(
             starting=lambda: self.starting_, facts=lambda: self.facts_,
             members={name: SimpleNamespace(ready=_READY) for name in UP},
-            failures=lambda name: self.failing.get(name, []),
+            unfinished=SimpleNamespace(failures=lambda name: self.failing.get(name, [])),
         )  # fmt: skip
 
     def set(self, **given: Any) -> None:

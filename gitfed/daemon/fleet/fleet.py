@@ -11,24 +11,22 @@ import asyncio
 import functools
 import logging
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from datetime import datetime
 from types import MappingProxyType
 from typing import Any
 
 from gitfed import errors
 from gitfed.daemon.fleet.callbacks import FleetCallbacks
-from gitfed.daemon.fleet.cluster_health import Timing
 from gitfed.daemon.fleet.drift import Assessor
 from gitfed.daemon.fleet.live_state import Copies
-from gitfed.daemon.fleet.member import Member
 from gitfed.daemon.fleet.member_protocol import ClusterMember, Expected, Repairs, unlike_in
+from gitfed.daemon.fleet.members import Options, Place, new_member, way_to
 from gitfed.daemon.fleet.outcomes import Outcomes
-from gitfed.daemon.fleet.pulled import LEASE, PulledMember
+from gitfed.daemon.fleet.pulled.member import PulledMember
 from gitfed.daemon.fleet.reconcile import Reconciler
+from gitfed.daemon.fleet.unfinished import Unfinished
+from gitfed.daemon.fleet.work_lists import work_lists
 from gitfed.daemon.services.exchange import Exchange
-from gitfed.daemon.telemetry import Telemetry
-from gitfed.edges.kube import credentials
 from gitfed.edges.kube.observe import Assessment
 from gitfed.edges.kube.session import Session
 from gitfed.interpret import collect
@@ -43,35 +41,17 @@ from gitfed.model.fleet import (
     FactsRef,
     FleetSnapshot,
     Health,
-    InventoryEntry,
     LiveObject,
     LiveState,
     Stuck,
 )
 from gitfed.model.load import ClusterLoad, LoadQuestion
 from gitfed.model.orders import Reconciliation
-from gitfed.model.plan import Action, Change, Plan
-from gitfed.model.reason import ReasonCode
+from gitfed.model.plan import Change, Plan
 from gitfed.model.repo import RepoSnapshot
 from gitfed.planning.objects import compare, redact, secret_leaks
 
 log = logging.getLogger("gitfed.fleet")
-
-
-@dataclass(slots=True)
-class Options:
-    timing: Timing = field(default_factory=Timing)
-    concurrency: int = 16
-    lease: float = LEASE
-    """Seconds after which a pulled cluster is unknown whose agent is silent."""
-    adopt: frozenset[ClusterName] = frozenset()
-    """Clusters whose inventory becomes ours, whatever it says: a person asked for it."""
-    now: Callable[[], datetime] = lambda: datetime.now(UTC)
-    telemetry: Telemetry = field(default_factory=Telemetry)
-    leader: str = ""
-    """How this process is called in inventories (`model.leader.name`); "": nothing is to be known of it."""
-    takes_over: bool = True
-    """Whether it may lead where a daemon does that has not ended in good order."""
 
 
 class Fleet:
@@ -101,6 +81,7 @@ class Fleet:
         self._assessor = Assessor()
         self._reconciler = Reconciler(lambda: list(self.members.values()), self._try_again, wake)
         self.outcomes = Outcomes()
+        self.unfinished = Unfinished(self.members, self.outcomes)
         self._hidden = redact.Hidden(())
         self._touched: set[ObjectKey] = set()
         """Objects of which a cluster or a roll-out told something new, whether or not a plan has to know it."""
@@ -124,7 +105,7 @@ class Fleet:
         """
         for name in list(self.members):
             declared = repo.clusters.get(name)
-            if declared is None or _way_to(declared) != _way_to(self.members[name].cluster):
+            if declared is None or way_to(declared) != way_to(self.members[name].cluster):
                 self._tasks.pop(name).cancel()
                 self._served.discard(name)
                 del self.members[name]
@@ -149,24 +130,15 @@ class Fleet:
                 self.members[name].cluster = declared
                 self.members[name].want_capacity(capacity, quotas=quotas)
                 continue
-            shared: dict[str, Any] = {
-                "federation": repo.settings.metadata.name,
-                "repository_id": repository_id,
-                "expected": functools.partial(remembered, name),
-                "recorded_id": functools.partial(recorded_id, name),
-                "elsewhere": functools.partial(self._with_id, name, recorded_id),
-                "adopt": name in self._options.adopt,
-                "known": known.get(name),
-                "called": self._options.leader,
-            }
-            member: ClusterMember
-            if declared.spec.sync_mode == "Pull":
-                member = PulledMember(declared, upward, lease=self._options.lease, **shared)
-            else:
-                member = Member(
-                    declared, self._open_session, upward, timing=self._options.timing,
-                    concurrency=self._options.concurrency, **shared,
-                )  # fmt: skip
+            of = Place(
+                federation=repo.settings.metadata.name,
+                repository_id=repository_id,
+                expected=functools.partial(remembered, name),
+                recorded_id=functools.partial(recorded_id, name),
+                elsewhere=functools.partial(self._with_id, name, recorded_id),
+                known=known.get(name),
+            )
+            member = new_member(declared, self._open_session, upward, of, self._options)
             self.members[name] = member
             member.want_capacity(capacity, quotas=quotas)
             self._tasks[name] = asyncio.create_task(member.run(), name=f"member-{name}")
@@ -213,7 +185,7 @@ class Fleet:
         members = list(self.members.items())
         found: dict[ObjectKey, dict[ClusterName, tuple[int, Stuck]]] = {}
         for (name, _), seen in zip(
-            members, await asyncio.gather(*(member.stuck(before) for _, member in members)), strict=True
+            members, await asyncio.gather(*(member.workloads.stuck(before) for _, member in members)), strict=True
         ):
             for key, one in seen.items():
                 found.setdefault(key, {})[name] = one
@@ -224,7 +196,7 @@ class Fleet:
     ) -> Mapping[ClusterName, Mapping[ObjectKey, ClusterLoad]]:
         """What workloads use, by cluster; see `Member.load`."""
         asked = [(name, member) for name, member in self.members.items() if name in questions]
-        found = await asyncio.gather(*(member.load(questions[name]) for name, member in asked))
+        found = await asyncio.gather(*(member.workloads.load(questions[name]) for name, member in asked))
         return {name: one for (name, _), one in zip(asked, found, strict=True)}
 
     def abandon(self) -> None:
@@ -270,7 +242,7 @@ class Fleet:
         """One object in every cluster, as last seen: newer than the last snapshot."""
         found = dict(self._copies.objects.get(key, {}))
         for name, member in self.members.items():
-            live = member.get(key)
+            live = member.view.get(key)
             if live is not None:
                 found[name] = live
         return found
@@ -289,7 +261,7 @@ class Fleet:
             member.station.touch(key)
         if member is not None and member.worker is not None:
             member.worker.nudge(key)
-            live = member.get(key)
+            live = member.view.get(key)
             as_wanted = live is not None and live.uid and (live.matches is not None or live.body is None)
             if not as_wanted and self._assessor.wants(cluster, key) and not member.worker.has(key):
                 self.differs = True
@@ -298,12 +270,12 @@ class Fleet:
         """The cluster was read anew: what is not in it any more has to be noticed too."""
         member = self.members.get(cluster)
         if member is not None:
-            self._copies.relisted(cluster, member.objects())
+            self._copies.relisted(cluster, member.view.objects())
         self._wake()
 
     def _look(self, cluster: ClusterName, key: ObjectKey) -> LiveObject | None:
         member = self.members.get(cluster)
-        return member.get(key) if member is not None else None
+        return member.view.get(key) if member is not None else None
 
     def _assess(self, cluster: ClusterName, key: ObjectKey, body: Body) -> Assessment:
         if self._assessor.wants(cluster, key):
@@ -358,37 +330,24 @@ class Fleet:
 
         `waiting`: objects that nobody is to touch yet.
         """
-        lists: dict[ClusterName, list[Change]] = {name: [] for name in self.members}
-        orphans: dict[ClusterName, list[InventoryEntry]] = {}
-        acts = 0
-        for change in plan.changes or ():
-            if change.cluster not in lists:
-                continue
-            if change.waits or change.key in waiting:
-                continue  # another plan will hand it over
-            if change.action in (Action.CREATE, Action.UPDATE, Action.DELETE):
-                lists[change.cluster].append(change)
-                acts += 1
-            elif change.action is Action.KEEP and change.reason.code is ReasonCode.ORPHANED and change.live is not None:
-                entry = change.live.entry
-                if entry is not None and not entry.orphaned:
-                    orphans.setdefault(change.cluster, []).append(replace(entry, orphaned=True))
+        lists = work_lists(plan, self.members, waiting)
         for name, member in self.members.items():
             if member.worker is None or not member.ready.is_set():
                 self._served.discard(name)
                 continue
             self._served.add(name)
-            wanted = {change.key for change in lists[name]}
+            work = lists[name]
+            wanted = {change.key for change in work.changes}
             forget = [
                 key
                 for key in self._copies.vacant(name)
-                if key not in wanted and member.absent(key) and not self._to_come(key, name)
+                if key not in wanted and member.view.absent(key) and not self._to_come(key, name)
             ]
             # Those that are being written are named by that.
-            entries = [*orphans.get(name, ()), *(one for one in self._copies.named(name) if one.key not in wanted)]
-            member.worker.submit(lists[name], urgent, entries, forget)
+            entries = [*work.orphans, *(one for one in self._copies.named(name) if one.key not in wanted)]
+            member.worker.submit(work.changes, urgent, entries, forget)
             member.worker.release()
-        return acts
+        return sum(len(work.changes) for work in lists.values())
 
     def _redact(self, body: Body, text: str) -> str:
         """What a server said about `body`, without what any Secret of the plan holds, wherever it was copied to."""
@@ -412,7 +371,8 @@ class Fleet:
     def busy(self) -> bool:
         """Whether any cluster has something to do, or showed something that was not looked at yet."""
         return any(
-            member.behind or (member.worker is not None and member.worker.pending) for member in self.members.values()
+            member.view.behind or (member.worker is not None and member.worker.pending)
+            for member in self.members.values()
         )
 
     def newcomers(self) -> bool:
@@ -429,39 +389,7 @@ class Fleet:
 
     def quiet(self) -> bool:
         """Every cluster that can be reached has nothing left to do but what keeps failing."""
-        for member in self.members.values():
-            worker = member.worker
-            if member.behind:
-                return False
-            if worker is None or not member.ready.is_set() or worker.idle:
-                continue
-            waiting = set(worker.waiting())
-            if worker.flying or not all(self.outcomes.is_over(member.name, key) for key in waiting):
-                return False
-        return self._copies.up_to_date
-
-    def failures(self, cluster: ClusterName) -> list[ApplyResult]:
-        """Changes of the present plan that did not work out there."""
-        member = self.members.get(cluster)
-        waiting = member.worker.waiting() if member is not None and member.worker is not None else ()
-        found = (self.outcomes.failed(cluster, key) for key in waiting)
-        return [one for one in found if one is not None]
-
-    def kept(self, cluster: ClusterName) -> list[ApplyResult]:
-        """Deletions of the present plan that are not asked for: what others have would go with the object."""
-        member = self.members.get(cluster)
-        waiting = member.worker.waiting() if member is not None and member.worker is not None else ()
-        found = (self.outcomes.kept(cluster, key) for key in waiting)
-        return [one for one in found if one is not None]
-
-    def in_use(self) -> dict[tuple[ClusterName, ObjectKey], str]:
-        """The same of all clusters: what of others is in each of these objects, or of its kind."""
-        return {(name, one.key): str(one.details.get("left", "")) for name in self.members for one in self.kept(name)}
-
-    def why_failed(self, cluster: ClusterName, key: ObjectKey) -> str:
-        """What the cluster said to the last attempt at this object; "" unless it failed."""
-        result = self.outcomes.failed(cluster, key)
-        return result.message if result is not None else ""
+        return self.unfinished.only_fails() and self._copies.up_to_date
 
     def unhealthy(self) -> list[LiveObject]:
         """Objects that should be there and are not healthy (yet)."""
@@ -473,8 +401,3 @@ def _versions(plan: Plan) -> frozenset[tuple[str, str]]:
     """apiVersion and kind of everything that this plan has anywhere."""
     bodies = (classes[0].body for classes in plan.rendered.values() if classes)
     return frozenset((str(body.get("apiVersion", "")), str(body.get("kind", ""))) for body in bodies)
-
-
-def _way_to(cluster: Cluster) -> object:
-    """What decides how a cluster is reached: another one makes another member."""
-    return cluster.spec.sync_mode, credentials.way_to(cluster)

@@ -1,8 +1,8 @@
 """What the engine needs of one cluster, whoever carries it out: the seam between decisions and one cluster's work.
 
-Two things meet it. `member.Member` does the work in this process. `pulled.PulledMember` stands for a member whose work
-an agent does elsewhere, with the same `Member` behind a connection. Cycle, planner, results, statuses and the hub know
-these protocols only, so none of them can tell which clusters are pulled.
+Two things meet it. `member.Member` does the work in this process. `pulled.member.PulledMember` stands for a member
+whose work an agent does elsewhere, with the same `Member` behind a connection. Cycle, planner, results, statuses and
+the hub know these protocols only, so none of them can tell which clusters are pulled.
 
 What a member tells of its own accord goes through `callbacks.FleetCallbacks`.
 """
@@ -101,6 +101,38 @@ def unlike_in(clusters: Collection[ClusterName], plan: Plan) -> dict[ClusterName
     return found
 
 
+class ClusterView(Protocol):
+    """What was seen in one cluster."""
+
+    @property
+    def behind(self) -> bool:
+        """Whether something was seen that nobody looked at yet: it comes next, nothing has to be done for it."""
+
+    def get(self, key: ObjectKey) -> LiveObject | None: ...
+    def has(self, key: ObjectKey) -> bool:
+        """Whether the object was seen there. An entry of the inventory alone is what we meant to write."""
+
+    def absent(self, key: ObjectKey) -> bool:
+        """Whether an inventory entry stands for nothing: its object is gone, or somebody else's was in the way. Only a
+        complete read of its kind tells."""
+
+    def objects(self) -> Mapping[ObjectKey, LiveObject]: ...
+    def entries(self) -> Mapping[ObjectKey, InventoryEntry]: ...
+    async def look_at(self, keys: Iterable[ObjectKey]) -> None:
+        """Look up objects that no label shows: what has a name that we are about to use may be somebody else's."""
+
+
+class ClusterWorkloads(Protocol):
+    """What is asked about workloads of one cluster; nothing of one that is not in use, or does not answer."""
+
+    async def stuck(self, before: datetime) -> Mapping[ObjectKey, tuple[int, Stuck]]:
+        """Our Deployments with pods that no node was found for since before that moment: how many replicas each wants
+        there, and how many of them are stuck."""
+
+    async def load(self, questions: Sequence[LoadQuestion]) -> Mapping[ObjectKey, ClusterLoad]:
+        """What they use."""
+
+
 class ClusterMember(Protocol):
     """One cluster of the fleet. Call `run` as a task; it ends when cancelled."""
 
@@ -146,19 +178,9 @@ class ClusterMember(Protocol):
     # what is in it
 
     @property
-    def behind(self) -> bool:
-        """Whether something was seen that nobody looked at yet."""
-
+    def view(self) -> ClusterView: ...
     def live(self) -> ClusterLive:
         """What is known and unknown of this cluster as a whole, for decisions."""
-
-    def get(self, key: ObjectKey) -> LiveObject | None: ...
-    def has(self, key: ObjectKey) -> bool: ...
-    def absent(self, key: ObjectKey) -> bool: ...
-    def objects(self) -> Mapping[ObjectKey, LiveObject]: ...
-    def entries(self) -> Mapping[ObjectKey, InventoryEntry]: ...
-    async def look_at(self, keys: Iterable[ObjectKey]) -> None: ...
-    async def look_anew(self, keys: Collection[ObjectKey] = ()) -> None: ...
 
     # its room
 
@@ -166,8 +188,8 @@ class ClusterMember(Protocol):
     @property
     def measuring(self) -> bool: ...
     async def measured(self) -> None: ...
-    async def stuck(self, before: datetime) -> Mapping[ObjectKey, tuple[int, Stuck]]: ...
-    async def load(self, questions: Sequence[LoadQuestion]) -> Mapping[ObjectKey, ClusterLoad]: ...
+    @property
+    def workloads(self) -> ClusterWorkloads: ...
 
     # what it is told
 
@@ -179,5 +201,8 @@ class ClusterMember(Protocol):
 
     def claim(self) -> None:
         """The repository id is known: begin to lead, with a higher term, and to write."""
+
+    async def look_anew(self, keys: Collection[ObjectKey] = ()) -> None:
+        """Read these objects, or everything, again; a cluster that waits to be asked again is asked now."""
 
     async def run(self) -> None: ...

@@ -40,10 +40,15 @@ class Leading(Protocol):
     stopped: str
 
 
+class View(Protocol):
+    def get(self, key: ObjectKey) -> LiveObject | None: ...
+
+
 class Seen(Protocol):
     """What is known of the cluster's objects: its member."""
 
-    def get(self, key: ObjectKey) -> LiveObject | None: ...
+    @property
+    def view(self) -> View: ...
     def live(self) -> ClusterLive: ...
 
 
@@ -119,7 +124,7 @@ class Station:
         targets = {slices.target_of(one) for one in (*self.goal.slices.values(), *self.there.values())}
         if not known.inventory_read or _SERVICE in known.unread:
             return []
-        owners = {key: live.uid for key in targets if (live := self._seen.get(key)) is not None and live.ours}
+        owners = {key: live.uid for key in targets if (live := self._seen.view.get(key)) is not None and live.ours}
         untouched = frozenset(key for key in targets if self._untouched(key))
         return list(exchange.steps(self.goal, self.there, owners, untouched))
 
@@ -294,7 +299,7 @@ class Station:
             self.failed.pop(key, None)
 
     async def _send(self, session: Session, wanted: Slice, found: Slice | None) -> Body:
-        live = self._seen.get(slices.target_of(wanted))
+        live = self._seen.view.get(slices.target_of(wanted))
         owner = live.uid if live is not None else ""
         if found is None:
             body = slices.body(wanted, self._federation, owner)

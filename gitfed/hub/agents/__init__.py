@@ -16,7 +16,7 @@ from aiohttp import web
 from gitfed.agent_protocol import frames, link
 from gitfed.agent_protocol.socket import WebSocket
 from gitfed.daemon.cycle import Engine
-from gitfed.daemon.fleet.pulled import PulledMember
+from gitfed.daemon.fleet.pulled.member import PulledMember
 from gitfed.errors import LinkCut, LinkError
 from gitfed.hub import routes
 from gitfed.hub.routes import Capability, Route
@@ -83,24 +83,25 @@ class _Door:
     async def _serve(self, socket: WebSocket, hello: frames.Hello, name: str) -> None:
         version = frames.agreed(hello)
         member = await self._member(name)
-        member.may_attach(hello.instance)
+        member.agent.may_attach(hello.instance)
         connection = link.Link(
             socket, member.told, member.reports.heard, lease=member.lease, taken=member.taken, asked=member.answer,
             alive=member.heard,
         )  # fmt: skip
-        await member.attach(connection, hello.instance, program=hello.program, protocol=version)
+        await member.agent.attach(connection, hello.instance, program=hello.program, protocol=version)
+        member.connected()
         try:
             digests = tuple(member.reports.heard.connect())
             await socket.send(frames.encode(frames.Welcome(version, member.lease, digests)))
-            if not member.is_attached(connection):
+            if not member.agent.is_attached(connection):
                 raise LinkError("the same agent connected again")
             member.told.connect(hello.digests)
             await connection.run()
         except LinkError as error:
-            member.detach(connection, error)
+            member.agent.detach(connection, error)
             raise
         finally:
-            member.detach(connection, LinkCut("the connection is gone"))
+            member.agent.detach(connection, LinkCut("the connection is gone"))
 
 
 def is_beginning(running: Running, name: ClusterName) -> bool:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from gitfed.daemon.cycle import Engine
-from gitfed.daemon.fleet.pulled import PulledMember
+from gitfed.daemon.fleet.pulled.member import PulledMember
 from gitfed.hub.answers.plan_index import Index
 from gitfed.hub.running import Running
 from gitfed.model.agent_presence import AgentPresence
@@ -64,14 +64,14 @@ class Moment:
     def agent(self, cluster: ClusterName) -> AgentPresence | None:
         """None: it is no pulled cluster, or this process does not lead."""
         member = self.engine.fleet.members.get(cluster) if self.engine is not None else None
-        return member.presence if isinstance(member, PulledMember) else None
+        return member.agent.presence if isinstance(member, PulledMember) else None
 
     def copies(self, key: ObjectKey) -> Mapping[ClusterName, LiveObject]:
         return self.engine.fleet.copies(key) if self.engine is not None else {}
 
     def why_failed(self, cluster: ClusterName, key: ObjectKey) -> str:
         """What the cluster answered to the last attempt at this object; "" unless it failed."""
-        return self.engine.fleet.why_failed(cluster, key) if self.engine is not None else ""
+        return self.engine.fleet.unfinished.why_failed(cluster, key) if self.engine is not None else ""
 
     def turn(self, key: ObjectKey) -> schedule.Turn | None:
         """What was asked for a template when its turn came, as `gitfed explain` has it; None: it takes no turns. Plans
@@ -104,7 +104,7 @@ def of(running: Running, before: Moment | None = None) -> Moment | None:
     live = results = None
     if engine is not None:
         live, results = engine.fleet.known(), engine.memory.results
-        plan = kept_copies.with_in_use(plan, engine.fleet.in_use())
+        plan = kept_copies.with_in_use(plan, engine.fleet.unfinished.in_use())
     index = before.index if before is not None and before.plan is plan else Index(plan)
     return Moment(
         repo,

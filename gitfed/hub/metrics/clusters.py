@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
-from gitfed.daemon.fleet.pulled import PulledMember
+from gitfed.daemon.fleet.pulled.member import PulledMember
 from gitfed.hub.metric import Metric, Sample
 from gitfed.hub.running import Running
 from gitfed.model import orders
@@ -88,7 +88,7 @@ def _of_agents(running: Running, value: Callable[[AgentPresence], int]) -> _Read
         if running.engine is not None:
             for name, member in running.engine.fleet.members.items():
                 if isinstance(member, PulledMember):
-                    yield (name,), value(member.presence)
+                    yield (name,), value(member.agent.presence)
 
     return read
 

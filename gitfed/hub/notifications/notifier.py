@@ -246,7 +246,7 @@ def situation_of(engine: Engine) -> Situation | None:
         decisions=engine.decisions,
         facts=engine.fleet.facts(),
         failures={
-            name: tuple((result.key, result.message) for result in engine.fleet.failures(name))
+            name: tuple((result.key, result.message) for result in engine.fleet.unfinished.failures(name))
             for name in sorted(engine.fleet.members)
         },
         unread=[name for name, member in engine.fleet.members.items() if not member.ready.is_set()],

@@ -108,7 +108,7 @@ def _seen(running: Running, key: ObjectKey) -> Iterator[_Seen]:
 
 
 def _failure(running: Running, cluster: ClusterName, key: ObjectKey) -> str:
-    return running.engine.fleet.why_failed(cluster, key) if running.engine is not None else ""
+    return running.engine.fleet.unfinished.why_failed(cluster, key) if running.engine is not None else ""
 
 
 def _state(seen: _Seen | None, change: Change | None, live: LiveObject | None, failure: str) -> tuple[State, str]:

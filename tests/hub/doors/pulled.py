@@ -15,7 +15,7 @@ from gitfed.agent import serve
 from gitfed.agent.cancellation import ended
 from gitfed.agent.dial import Dial, Hub
 from gitfed.agent.streams import Streams
-from gitfed.daemon.fleet.pulled import PulledMember
+from gitfed.daemon.fleet.pulled.member import PulledMember
 from gitfed.edges import certificate_pins
 from gitfed.edges.certificates import Authority
 from gitfed.hub.enrolment.ledger import Enrolled, Issued
@@ -75,7 +75,7 @@ async def agent(
     dial = Dial(hub, keeper, ways if streams else None)
     made = Agent(member, dial, ways, hub, asyncio.create_task(dial.run()))
     try:
-        await stage.until(lambda: member.connected)
+        await stage.until(lambda: member.agent.connected)
         yield made
     finally:
         await made.die()

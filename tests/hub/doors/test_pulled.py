@@ -14,7 +14,7 @@ from typing import Any
 import aiohttp
 import pytest
 
-from gitfed.daemon.fleet.pulled import PulledMember
+from gitfed.daemon.fleet.pulled.member import PulledMember
 from gitfed.http_relay import reverse
 from gitfed.hub import agent_streams
 from gitfed.hub.enrolment.ledger_file import LedgerFile
@@ -160,7 +160,7 @@ async def test_the_fleets_door_reaches_pulled_clusters_too(tmp_path: Path) -> No
                 _, text = await stage.get(staged, fleet_door("/api/v1/nodes"), token="ann")
                 assert [one["metadata"]["name"] for one in json.loads(text)["items"]] == ["m1-node-1", "m2-node-1"]
                 await agent.die()
-                await stage.until(lambda: not agent.member.connected)
+                await stage.until(lambda: not agent.member.agent.connected)
                 _, text, headers = await stage.ask(staged, "GET", fleet_door("/api/v1/nodes"), token="ann")
                 assert [one["metadata"]["name"] for one in json.loads(text)["items"]] == ["m2-node-1"]
                 assert headers["Warning"] == (
@@ -182,7 +182,8 @@ async def test_a_key_counts_once_and_for_one_clusters_agent(tmp_path: Path, monk
         other = PulledMember(
             declared("m2"), upward, federation="f", repository_id=str, expected=int, recorded_id=str, elsewhere=str
         )
-        other._link, other._known = found.agent.member._link, found.agent.member._known
+        there = found.agent.member.agent
+        other.agent._link, other.agent._known = there._link, there._known
         pulled.lead(found.staged, found.agent.member, other)
         assert await found.dialled(others, keys[0]) == 403
         assert await found.dialled(found.agent.hub.credentials, "guessed") == 403
@@ -234,7 +235,7 @@ async def test_a_cluster_whose_agent_is_away_says_so(tmp_path: Path) -> None:
     async with site(tmp_path, _says(b"")) as found:
         said = "cluster m1: it is pulled, and its agent is not connected"
         await found.agent.die()
-        await stage.until(lambda: not found.agent.member.connected)
+        await stage.until(lambda: not found.agent.member.agent.connected)
         assert status_of((await found.get(PODS))[1]) == (503, "ServiceUnavailable", said)
         assert status_of((await stage.get(found.staged, door("m2", "/api"), token="ann"))[1]) == (
             503, "ServiceUnavailable", "cluster m2: it is pulled, and the daemon has just begun: try again",
@@ -247,7 +248,7 @@ async def test_a_cluster_whose_agent_is_away_says_so(tmp_path: Path) -> None:
 
 async def test_an_agent_of_an_earlier_version_is_not_asked(tmp_path: Path) -> None:
     async with site(tmp_path, _says(b"")) as found:
-        found.agent.member._known = replace(found.agent.member._known, protocol=1)
+        found.agent.member.agent._known = replace(found.agent.member.agent._known, protocol=1)
         assert status_of((await found.get(PODS))[1]) == (
             503, "ServiceUnavailable",
             "cluster m1: its agent is too old for this: it speaks version 1 of the protocol, and 2 is needed "

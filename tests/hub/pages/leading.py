@@ -48,8 +48,8 @@ def leading() -> Running:
         commits=SimpleNamespace(error=""), statuses={}, memory=SimpleNamespace(results={}, clone=None),
         reader=SimpleNamespace(repository=SimpleNamespace(path=None, entries=lambda commit: {})),
         fleet=SimpleNamespace(
-            facts=lambda: found.facts, known=dict, copies=lambda key: {}, why_failed=lambda cluster, key: "",
-            members={}, in_use=dict,
+            facts=lambda: found.facts, known=dict, copies=lambda key: {}, members={},
+            unfinished=SimpleNamespace(why_failed=lambda cluster, key: "", in_use=dict),
         ),
     )  # fmt: skip
     running.engine = cast(Any, engine)

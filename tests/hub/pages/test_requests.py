@@ -134,7 +134,7 @@ async def test_what_others_use_stays_and_says_so_to_who_may_see_the_fleet(tmp_pa
     deletions = tuple(Change("eu-1", key, "v1", Action.DELETE) for key in places)
     gone = Change("eu-2", places[0], "v1", Action.DELETE)
     engine.plan = replace(engine.plan, changes=(*deletions, gone))
-    engine.fleet.in_use = lambda: {("eu-1", key): "Toy/theirs is still in it" for key in places}
+    engine.fleet.unfinished.in_use = lambda: {("eu-1", key): "Toy/theirs is still in it" for key in places}
     async with staged(tmp_path, running=running) as hub:
         found = json.loads((await get(hub, "/api/v1/plan", token="ann"))[1])
         assert [(one["cluster"], one["action"], one["reason"], one["reasonCode"]) for one in found["changes"]] == [
@@ -151,7 +151,7 @@ async def test_what_others_use_stays_and_says_so_to_who_may_see_the_fleet(tmp_pa
         for path in ("/ui/problems", "/api/v1/plan", "/ui/placement?show=attention"):
             status, text = await get(hub, path, token="bob")
             assert (status, "theirs" in text) == (200, False), path
-        engine.fleet.in_use = dict
+        engine.fleet.unfinished.in_use = dict
         running.heard("cycle", None)
         assert "Nothing that should go is used by others" in (await get(hub, "/ui/problems?again", token="ann"))[1]
 

@@ -10,26 +10,26 @@ from collections.abc import Collection, Iterable
 from typing import Protocol
 
 from gitfed.agent_protocol.frames import LARGEST
-from gitfed.daemon.fleet.reports import Reports
-from gitfed.daemon.fleet.slice import Slice
+from gitfed.daemon.fleet.pulled.connection import AgentConnection
+from gitfed.daemon.fleet.pulled.reports import Reports
+from gitfed.daemon.fleet.pulled.slice import Slice
 from gitfed.model.base import ObjectKey
 from gitfed.model.fleet import InventoryEntry
 from gitfed.model.plan import Change
 
 
-class Agent(Protocol):
+class Owner(Protocol):
     """What is asked of the member whose list it is."""
 
     @property
     def reports(self) -> Reports: ...
-    def say(self, what: str, about: object = None) -> None: ...
     def submitted(self) -> None: ...
     def refused(self, change: Change, why: str) -> None: ...
-    def abandon(self) -> None: ...
 
 
 class PulledWorklist:
-    def __init__(self, agent: Agent, part: Slice) -> None:
+    def __init__(self, owner: Owner, agent: AgentConnection, part: Slice) -> None:
+        self._owner = owner
         self._agent = agent
         self._slice = part
         self._held = False
@@ -38,21 +38,21 @@ class PulledWorklist:
 
     @property
     def stopped(self) -> str:
-        state = self._agent.reports.state
+        state = self._owner.reports.state
         return state.stopped if state is not None else ""
 
     def submit(
         self, changes: Iterable[Change], urgent: Collection[ObjectKey], entries: Iterable[InventoryEntry] = (),
         forget: Iterable[ObjectKey] = (),
     ) -> None:  # fmt: skip
-        done = {key: over.id for key, over in self._agent.reports.over.items() if not over.left}
+        done = {key: over.id for key, over in self._owner.reports.over.items() if not over.left}
         self._slice.submit(changes, urgent, done, entries, forget)
-        self._agent.submitted()
+        self._owner.submitted()
         known, self._refused = self._refused, {}
         for key, (change, size) in self._slice.too_large.items():
             self._refused[key] = size
             if known.get(key) != size:
-                self._agent.refused(change, f"it has {size} bytes, more than an agent is sent ({LARGEST >> 20} MiB)")
+                self._owner.refused(change, f"it has {size} bytes, more than an agent is sent ({LARGEST >> 20} MiB)")
 
     def hold(self, seconds: float) -> None:
         self._held = True
@@ -84,7 +84,7 @@ class PulledWorklist:
         return [key for key in self._slice.tasks if self._is_open(key)]
 
     def _is_open(self, key: ObjectKey) -> bool:
-        task, over = self._slice.tasks.get(key), self._agent.reports.over.get(key)
+        task, over = self._slice.tasks.get(key), self._owner.reports.over.get(key)
         return task is not None and (over is None or over.id != task[0].id or over.left)
 
     @property
@@ -94,13 +94,13 @@ class PulledWorklist:
     @property
     def flying(self) -> int:
         """Changes under way, and those that the agent has not heard of."""
-        state = self._agent.reports.state
+        state = self._owner.reports.state
         if state is None or state.list != self._slice.setup.list:
             return max(1, self.pending)
         return state.flying
 
     @property
     def idle(self) -> bool:
-        state = self._agent.reports.state
+        state = self._owner.reports.state
         heard = state is not None and state.list == self._slice.setup.list
         return heard and state is not None and state.idle and not self.pending

@@ -1,0 +1,75 @@
+"""Which member a cluster gets: one that works here, or one that stands for its agent."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+from gitfed.daemon.fleet.callbacks import FleetCallbacks
+from gitfed.daemon.fleet.cluster_health import Timing
+from gitfed.daemon.fleet.member import Member
+from gitfed.daemon.fleet.member_protocol import ClusterMember
+from gitfed.daemon.fleet.pulled.member import LEASE, PulledMember
+from gitfed.daemon.telemetry import Telemetry
+from gitfed.edges.kube import credentials
+from gitfed.edges.kube.session import Session
+from gitfed.model.base import ClusterName
+from gitfed.model.declared.cluster import Cluster
+from gitfed.model.fleet import ClusterFacts
+
+
+@dataclass(slots=True)
+class Options:
+    timing: Timing = field(default_factory=Timing)
+    concurrency: int = 16
+    lease: float = LEASE
+    """Seconds after which a pulled cluster is unknown whose agent is silent."""
+    adopt: frozenset[ClusterName] = frozenset()
+    """Clusters whose inventory becomes ours, whatever it says: a person asked for it."""
+    now: Callable[[], datetime] = lambda: datetime.now(UTC)
+    telemetry: Telemetry = field(default_factory=Telemetry)
+    leader: str = ""
+    """How this process is called in inventories (`model.leader.name`); "": nothing is to be known of it."""
+    takes_over: bool = True
+    """Whether it may lead where a daemon does that has not ended in good order."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """What the daemon knows of a cluster besides its declaration; see `member.Member`."""
+
+    federation: str
+    repository_id: Callable[[], str]
+    expected: Callable[[], int]
+    recorded_id: Callable[[], str]
+    elsewhere: Callable[[str], ClusterName]
+    known: ClusterFacts | None
+
+
+def new_member(
+    declared: Cluster,
+    open_session: Callable[[Cluster], Session],
+    upward: FleetCallbacks,
+    place: Place,
+    options: Options,
+) -> ClusterMember:
+    shared: dict[str, Any] = {
+        "federation": place.federation,
+        "repository_id": place.repository_id,
+        "expected": place.expected,
+        "recorded_id": place.recorded_id,
+        "elsewhere": place.elsewhere,
+        "known": place.known,
+        "adopt": declared.metadata.name in options.adopt,
+        "called": options.leader,
+    }
+    if declared.spec.sync_mode == "Pull":
+        return PulledMember(declared, upward, lease=options.lease, **shared)
+    return Member(declared, open_session, upward, timing=options.timing, concurrency=options.concurrency, **shared)
+
+
+def way_to(cluster: Cluster) -> object:
+    """What decides how a cluster is reached: another one makes another member."""
+    return cluster.spec.sync_mode, credentials.way_to(cluster)
