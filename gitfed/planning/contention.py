@@ -29,6 +29,7 @@ from gitfed.planning import bind, fallback
 from gitfed.planning.context import Binder, PlacementQuery, PlacementResult
 from gitfed.planning.schedule_cache import Schedules
 from gitfed.text import canonical
+from gitfed.text.identity import IdentityMemo
 
 if TYPE_CHECKING:
     from gitfed.placement.capacity.fleet_capacity import Read, Rooms
@@ -268,7 +269,7 @@ class _Taken:
         self._room = room
         self._rooms = room.pristine().copy()
         self._allowances = room.allowances.copy()
-        self._whole: dict[int, tuple[Sequence[Share], Placed]] = {}
+        self._whole = IdentityMemo[Sequence[Share], Placed](self._rooms.placed)
         """What answers that many workloads share place, where nothing was before: by identity."""
         self.trace = self._rooms.trace
 
@@ -292,10 +293,7 @@ class _Taken:
     def _placed(self, before: Sequence[Share], after: Sequence[Share]) -> Placed:
         if before:
             return self._rooms.placed(after, before)
-        known = self._whole.get(id(after))
-        if known is None:
-            known = self._whole[id(after)] = after, self._rooms.placed(after)
-        return known[1]
+        return self._whole(after)
 
     def _take(self, asked: PlacementQuery, shape: str, needs: Body | None, placed: Placed) -> None:
         space = self.space_of(asked)

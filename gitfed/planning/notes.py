@@ -7,13 +7,14 @@ from dataclasses import replace
 from operator import attrgetter
 
 from gitfed.model.base import ClusterName, ObjectKey, Problem, Severity
-from gitfed.model.decisions import Decisions
+from gitfed.model.decisions import Decisions, Share
 from gitfed.model.fleet import FleetSnapshot, Reach
 from gitfed.model.plan import Binding
 from gitfed.model.repo import Possible, RepoSnapshot, UnreadFile
 from gitfed.model.scaling import Scaled
 from gitfed.placement.failover import step
 from gitfed.planning.build_cache import BuildContext
+from gitfed.text.identity import IdentityMemo
 
 _EXAMPLES = 3
 _CLUSTER = attrgetter("cluster")
@@ -44,15 +45,11 @@ def lost_clusters(repo: RepoSnapshot, decisions: Decisions, fleet: FleetSnapshot
     declared = {*repo.clusters, *fleet.clusters, *decisions.cleaned}
     held = {name: count for name, count in decisions.holdings.items() if name not in declared}
     lost: dict[ClusterName, int] = {}
-    whole: dict[int, bool] = {}
-    """By the identity of shares, which many workloads have in common: whether all of their clusters are declared."""
+    # Many workloads have the same shares.
+    all_declared = IdentityMemo[tuple[Share, ...], bool](lambda shares: declared.issuperset(map(_CLUSTER, shares)))
     for decision in decisions.bindings.values():
-        if not decision.required_by:
-            place = id(decision.shares)
-            if place not in whole:
-                whole[place] = declared.issuperset(map(_CLUSTER, decision.shares))
-            if whole[place]:
-                continue
+        if not decision.required_by and all_declared(decision.shares):
+            continue
         for share in decision.targets:
             if share.cluster not in declared:
                 lost[share.cluster] = lost.get(share.cluster, 0) + 1

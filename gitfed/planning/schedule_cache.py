@@ -19,6 +19,7 @@ from gitfed.placement.scheduling import reschedule, schedule
 from gitfed.placement.scheduling.cluster import Candidate
 from gitfed.placement.scheduling.filter_cache import Fits
 from gitfed.planning.compiled_policy import Directive
+from gitfed.text.identity import IdentityMemo
 
 if TYPE_CHECKING:
     from gitfed.model.declared.policy import Propagation
@@ -71,10 +72,9 @@ class Schedules:
     _numbers: dict[Asks, int] = field(default_factory=dict)
     _numbered: int = 0
     _reads: dict[int, tuple[ClusterName, ...]] = field(default_factory=dict)
-    _placements: dict[int, tuple[Body, Placement | None]] = field(default_factory=dict)
+    _placements: IdentityMemo[Body, Placement | None] = field(default_factory=lambda: IdentityMemo(_read_placement))
     _changed: dict[tuple[int, int, str], bool] = field(default_factory=dict)
-    _directives: dict[int, Directive] = field(default_factory=dict)
-    """By the identity of the policy, which is kept alive here."""
+    _directives: IdentityMemo[Propagation, Directive] = field(default_factory=lambda: IdentityMemo(Directive.of))
     shared: dict[tuple[Share, ...], tuple[Share, ...]] = field(default_factory=dict)
     names: frozenset[str] = frozenset()
 
@@ -117,22 +117,14 @@ class Schedules:
 
     def forget_room(self, changed: Collection[ClusterName]) -> None:
         """The room of these clusters is another one."""
-        touched: dict[int, bool] = {}
+        touched = IdentityMemo[tuple[ClusterName, ...], bool](lambda names: not set(changed).isdisjoint(names))
         for question, (_, names) in list(self.by_room.items()):
-            known = touched.get(id(names))
-            if known is None:
-                known = touched[id(names)] = not set(changed).isdisjoint(names)
-            if known:
+            if touched(names):
                 del self.by_room[question]
 
     def applied(self, body: Body | None) -> Placement | None:
         """A recorded placement as a model; None when there is none, or when it cannot be read."""
-        if body is None:
-            return None
-        known = self._placements.get(id(body))
-        if known is None or known[0] is not body:
-            known = self._placements[id(body)] = (body, _read_placement(body))
-        return known[1]
+        return self._placements(body) if body is not None else None
 
     def placement_changed(self, placement: Placement, recorded: Body | None, observed: str) -> bool:
         """Whether a policy says something else than a recorded placement (`due`): asked of thousands of templates."""
@@ -145,10 +137,7 @@ class Schedules:
         return known
 
     def directive(self, policy: Propagation) -> Directive:
-        known = self._directives.get(id(policy))
-        if known is None:
-            known = self._directives[id(policy)] = Directive.of(policy)
-        return known
+        return self._directives(policy)
 
 
 def _read_placement(body: Body) -> Placement | None:

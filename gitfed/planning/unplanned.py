@@ -19,11 +19,12 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gitfed.model.base import ClusterName, Commit, Digest, ObjectKey
-from gitfed.model.decisions import Decisions
+from gitfed.model.decisions import Decisions, Share
 from gitfed.model.plan import Plan
 from gitfed.placement.scheduling import cluster
 from gitfed.render import namespaces
 from gitfed.text import canonical
+from gitfed.text.identity import IdentityMemo
 
 if TYPE_CHECKING:
     from gitfed.model.repo import RepoSnapshot
@@ -149,16 +150,17 @@ def of(
     claims: Collection[ObjectKey],
 ) -> Bystanders:
     """The rows of a plan of everything, for its `templates`; `claims`: those that take room."""
-    known: dict[int, tuple[frozenset[ClusterName], int]] = {}  # most templates share their shares
+    places = IdentityMemo(_places)  # most templates share their shares
     rows = {}
     for key in templates:
         binding = plan.bindings[key]
-        found = known.get(id(binding.shares))
-        if found is None:
-            where = frozenset(share.cluster for share in binding.shares)
-            found = known[id(binding.shares)] = where, sum(share.replicas or 0 for share in binding.shares)
-        rows[key] = Row(found[0], None if binding.replicas is None else found[1], key in claims)
+        where, replicas = places(binding.shares)
+        rows[key] = Row(where, None if binding.replicas is None else replicas, key in claims)
     return Bystanders(plan.commit, state, circumstances, rows)
+
+
+def _places(shares: tuple[Share, ...]) -> tuple[frozenset[ClusterName], int]:
+    return frozenset(share.cluster for share in shares), sum(share.replicas or 0 for share in shares)
 
 
 def load(content: bytes) -> Bystanders | None:

@@ -6,6 +6,7 @@ can compare with `is`. Some generations are kept, so that reading two commits in
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -14,6 +15,7 @@ from gitfed.model.repo import Manifest
 from gitfed.source import content, glob, kustomize, parse
 from gitfed.source.content import FileContent
 from gitfed.source.parse import ParseCache
+from gitfed.text.identity import IdentityMemo
 
 _GENERATIONS = 2
 
@@ -26,7 +28,10 @@ class Memory:
         self._new: dict[tuple[str, str], FileContent] = {}
         self._old: tuple[dict[tuple[str, str], FileContent], ...] = ()
         self._held: dict[tuple[str, str, str], FileContent] = {}
-        self._scoped: dict[int, tuple[Manifest, Manifest]] = {}
+        self._scoped = {
+            namespaced: IdentityMemo[Manifest, Manifest](functools.partial(_in_its_scope, namespaced), most=100_000)
+            for namespaced in (False, True)
+        }
         self._patterns: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
         self._included: dict[str, bool] = {}
         self._compiled = (glob.compile_all(()), glob.compile_all(()))
@@ -68,16 +73,7 @@ class Memory:
     def in_its_scope(self, manifest: Manifest, *, namespaced: bool) -> Manifest:
         """A namespaced custom object without a namespace, or a cluster-scoped one with, as the API server would store
         it."""
-        known = self._scoped.get(id(manifest))
-        if known is None or known[0] is not manifest or bool(known[1].key.namespace) is not namespaced:
-            kind, body = Kind(manifest.key.group, manifest.key.kind), manifest.body
-            body = content.in_namespace(body, "default") if namespaced else content.without_namespace(body)
-            moved = content.manifest_of(body, kind, manifest.origin)
-            moved = replace(moved, held=manifest.held)
-            if len(self._scoped) > 100_000:
-                self._scoped.clear()
-            known = self._scoped[id(manifest)] = (manifest, moved)
-        return known[1]
+        return self._scoped[namespaced](manifest)
 
     def includes(self, path: str, include: tuple[str, ...], exclude: tuple[str, ...]) -> bool:
         if (include, exclude) != self._patterns:
@@ -105,3 +101,9 @@ class Memory:
             if self._disk:
                 self._disk.put(blob_id, parse.dump(parsed, as_json=as_json))
         return content.understand(path, parsed, load, as_json=as_json, built=built)
+
+
+def _in_its_scope(namespaced: bool, manifest: Manifest) -> Manifest:
+    kind, body = Kind(manifest.key.group, manifest.key.kind), manifest.body
+    body = content.in_namespace(body, "default") if namespaced else content.without_namespace(body)
+    return replace(content.manifest_of(body, kind, manifest.origin), held=manifest.held)

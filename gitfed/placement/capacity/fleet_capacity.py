@@ -27,6 +27,7 @@ from gitfed.placement.capacity.estimate import Capacity, Row
 from gitfed.placement.capacity.node_columns import Numbers, Placed
 from gitfed.placement.capacity.node_table import Collected
 from gitfed.text import canonical, quantity
+from gitfed.text.identity import IdentityMemo
 
 Tables: TypeAlias = tuple[Sequence[Row], Sequence[Row], Sequence[Row]]
 """One cluster as one row, its nodes by grade, its nodes."""
@@ -69,7 +70,7 @@ class Rooms:
         """Of all clusters: what is asked most by far needs no look at each of them."""
         self._is_own = False
         self._places: dict[tuple[str, ...], Numbers] = {}
-        self._traced: dict[int, tuple[tuple[str, ...], bytes]] = {}
+        self._traced = IdentityMemo(self._trace_of)
         """By the identity of the names, which are kept alive here: thousands of workloads in a row ask for the same."""
 
     def copy(self) -> Rooms:
@@ -113,10 +114,7 @@ class Rooms:
         Empty for nothing."""
         if not self._trace:
             return b""
-        known = self._traced.get(id(names))
-        if known is None:
-            known = self._traced[id(names)] = names, self._trace_of(names)
-        return known[1]
+        return self._traced(names)
 
     def _trace_of(self, names: tuple[str, ...]) -> bytes:
         if names == self._layout.names:

@@ -33,6 +33,7 @@ from gitfed.placement.failover.failover_context import Collect, FailoverContext
 from gitfed.placement.failover.taints import NO_EXECUTE
 from gitfed.placement.scheduling import cluster, match
 from gitfed.placement.scheduling.cluster import Candidate
+from gitfed.text.identity import IdentityMemo
 
 _CLUSTER = attrgetter("cluster")
 """A loop in C: a million shares are looked at whenever a cluster of a large fleet fails."""
@@ -128,7 +129,8 @@ def step(
     problems: dict[ObjectKey, tuple[str, ...]] = {}
     later = [tainted.look_again] if tainted.look_again is not None else []
     results: list[tuple[ObjectKey, Decision, eviction.Result]] = []
-    repelled = _Repelled(repelling)
+    # Whether work is in a cluster with a taint that drives work out; many workloads have the same shares.
+    is_repelled = IdentityMemo[tuple[Share, ...], bool](lambda shares: not repelling.isdisjoint(map(_CLUSTER, shares)))
     believed, dropped, doubtful = _settled_doubts(decisions, placed_by, fleet, scene, settings)
     for key, names in dropped.items():
         problems[key] = tuple(_UNBACKED.format(cluster=name) for name in names)
@@ -142,7 +144,7 @@ def step(
                 decision.evictions
                 or decision.released
                 or decision.cleared
-                or (repelling and repelled.any(decision.shares))
+                or (repelling and is_repelled(decision.shares))
                 or (placed_by.watching and decision.policy in placed_by.watching)
             )
         ):
@@ -151,7 +153,7 @@ def step(
         if policy is None:
             continue
         copies = fleet.live.objects.get(key, _NOTHING) if fleet.live is not None else _NOTHING
-        result = eviction.of(decision, policy, placed_by.tolerations(policy, settings), copies, scene)
+        result = eviction.of(decision, policy, placed_by.tolerations(policy), copies, scene)
         results.append((key, decision, result))
         if result.problems:
             problems[key] = (*problems.get(key, ()), *result.problems)
@@ -191,7 +193,7 @@ def _settled_doubts(
         if decision is None or all(task.from_cluster != name for task in decision.evictions):
             continue
         policy = placed_by.of(decision.policy)
-        tolerations = placed_by.tolerations(policy, settings) if policy is not None else ()
+        tolerations = placed_by.tolerations(policy) if policy is not None else ()
         copies = fleet.live.objects.get(key, _NOTHING) if fleet.live is not None else _NOTHING
         backed = eviction.is_backed(decision, name, tolerations, copies, scene)
         if backed is None:
@@ -225,27 +227,13 @@ def marked(
     return tuple(result)
 
 
-class _Repelled:
-    """Whether work is in a cluster with a taint that drives work out."""
-
-    def __init__(self, clusters: frozenset[ClusterName]) -> None:
-        self._clusters = clusters
-        self._known: dict[int, tuple[tuple[Share, ...], bool]] = {}
-        """By the identity of shares, which many workloads have in common and which are kept alive here."""
-
-    def any(self, shares: tuple[Share, ...]) -> bool:
-        known = self._known.get(id(shares))
-        if known is None:
-            known = self._known[id(shares)] = shares, not self._clusters.isdisjoint(map(_CLUSTER, shares))
-        return known[1]
-
-
 class _Policies:
     """The policies of a commit by reference, with what is asked of each again and again."""
 
     def __init__(self, repo: RepoSnapshot) -> None:
+        self._settings = repo.settings
         self._by_ref = {match.ref(policy): policy for policy in repo.propagation}
-        self._tolerations: dict[int, tuple[Toleration, ...]] = {}
+        self.tolerations = IdentityMemo(self._tolerations)
         self.watching = frozenset(ref for ref, policy in self._by_ref.items() if self._watches(policy))
         """Those whose workloads are looked at even while nothing is wrong."""
 
@@ -260,9 +248,6 @@ class _Policies:
             failover.application is not None or state_preservation.of_cluster(policy) is not None
         )
 
-    def tolerations(self, policy: Propagation, settings: Federation) -> tuple[Toleration, ...]:
-        known = self._tolerations.get(id(policy))
-        if known is None:
-            declared = policy.spec.placement.cluster_tolerations or ()
-            known = self._tolerations[id(policy)] = tolerate.with_defaults(declared, settings.spec.failover)
-        return known
+    def _tolerations(self, policy: Propagation) -> tuple[Toleration, ...]:
+        declared = policy.spec.placement.cluster_tolerations or ()
+        return tolerate.with_defaults(declared, self._settings.spec.failover)

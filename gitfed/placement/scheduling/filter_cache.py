@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 from gitfed.model.decisions import Rejection
 from gitfed.placement.scheduling import affinity, filters
 from gitfed.placement.scheduling.cluster import Candidate
+from gitfed.text.identity import IdentityMemo
 
 if TYPE_CHECKING:
-    from gitfed.model.declared.policy import Placement
     from gitfed.placement.scheduling.schedule import Request
 
 _name = attrgetter("name")
@@ -70,17 +70,13 @@ class Fits:
 
     def __init__(self) -> None:
         self._known: dict[tuple[object, ...], Split] = {}
-        self._terms: dict[int, tuple[Placement, list[affinity.Term]]] = {}
-        """By the identity of the placement, which is kept alive here."""
+        self._terms = IdentityMemo(affinity.terms)
         self._names: dict[tuple[object, ...], tuple[str, ...]] = {}
 
     def terms(self, request: Request) -> list[affinity.Term]:
         """The groups to try: from the one in use onwards; earlier ones return only by an explicit reschedule (§1.4)."""
-        placement = request.placement
-        known = self._terms.get(id(placement))
-        if known is None:
-            known = self._terms[id(placement)] = placement, affinity.terms(placement)
-        return known[1] if len(known[1]) == 1 else _to_try(request, known[1])
+        terms = self._terms(request.placement)
+        return terms if len(terms) == 1 else _to_try(request, terms)
 
     def names(self, request: Request, candidates: Sequence[Candidate]) -> tuple[str, ...]:
         """Every cluster that fits in one of the groups that may be tried: no other's room matters. The same object

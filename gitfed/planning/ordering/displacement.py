@@ -18,6 +18,7 @@ from gitfed.model.decisions import Decision, Decisions, Share
 from gitfed.model.fleet import LiveState
 from gitfed.model.plan import Action, Binding, Change
 from gitfed.model.reason import Reason, ReasonCode
+from gitfed.text.identity import IdentityMemo
 
 _REPLICAS = attrgetter("replicas")
 """A loop in C: a million shares are looked at in every build of a large fleet."""
@@ -41,15 +42,11 @@ def replicas(bindings: Mapping[ObjectKey, Binding], decisions: Decisions, gone: 
     """Growing moves nothing, nor does shrinking that the template asks for. `gone`: of `withdrawn`."""
     moved, total, copies = 0, 0, 0
     movers: set[ObjectKey] = set()
-    sums: dict[int, int] = {}
-    """By the identity of shares, which many workloads have in common."""
+    sum_of = IdentityMemo(_sum_of)  # many workloads have the same shares
     for key, binding in bindings.items():
         if binding.replicas is None:
             continue
-        place = id(binding.shares)
-        if place not in sums:
-            sums[place] = sum(filter(None, map(_REPLICAS, binding.shares)))
-        total += sums[place]
+        total += sum_of(binding.shares)
         previous = decisions.bindings.get(key)
         if previous is None or previous is binding.decision or previous.targets == binding.shares:
             continue
@@ -168,3 +165,7 @@ def _newcomers(previous: Decision, binding: Binding) -> int:
 
 def _exempt(previous: Decision, binding: Binding) -> set[ClusterName]:
     return {task.from_cluster for task in (*previous.evictions, *binding.evictions)}
+
+
+def _sum_of(shares: tuple[Share, ...]) -> int:
+    return sum(filter(None, map(_REPLICAS, shares)))
