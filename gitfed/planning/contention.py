@@ -269,7 +269,7 @@ class _Taken:
         self._room = room
         self._rooms = room.pristine().copy()
         self._allowances = room.allowances.copy()
-        self._whole = IdentityMemo[Sequence[Share], Placed](self._rooms.placed)
+        self._whole: IdentityMemo[Sequence[Share], Placed] = IdentityMemo(self._rooms.placed)
         """What answers that many workloads share place, where nothing was before: by identity."""
         self.trace = self._rooms.trace
 

@@ -165,7 +165,7 @@ async def test_an_agent_keeps_what_it_has_until_a_new_hub_has_planned() -> None:
         new = place.hub()
         await place.connect(new, keeper, "two")
         await until(new.looked.is_set)
-        await until(lambda: new.get(key("a")) is not None)
+        await until(lambda: new.view.get(key("a")) is not None)
         assert keeper._wanted.keys() == {key("a")}
         new.follow(expected(rendered("a", "1")))
         await until(new.ready.is_set)
