@@ -183,7 +183,15 @@ class Heard:
         """A new connection: what is here, by digests. What a cut left half said is forgotten."""
         self._number = 0
         self._begin()
-        return digests_of({key: _text(value) for key, value in self.values.items()})
+        return digests_of(self._texts())
+
+    def _texts(self) -> Mapping[str, bytes]:
+        return {key: _text(value) for key, value in self.values.items()}
+
+    def _keep(self, change: Change) -> None:
+        for key in change.gone:
+            del self.values[key]
+        self.values.update(change.set)
 
     def _begin(self) -> None:
         self._parts = self._bytes = 0
@@ -213,15 +221,31 @@ class Heard:
         if self._buckets:
             gone |= {key for key in self.values if bucket(key) in self._buckets and key not in self._set}
         change = Change({key: one for key, one in self._set.items() if self._is_news(key, one)}, frozenset(gone))
-        for key in change.gone:
-            del self.values[key]
-        self.values.update(change.set)
+        self._keep(change)
         self._number = put.n
         self._begin()
         return change
 
     def _is_news(self, key: str, value: Any) -> bool:
         return key not in self.values or self.values[key] != value
+
+
+class HeardAsText(Heard):
+    """For a reader that makes values of its own of every change and never looks at `values` again. What is kept only
+    to be compared is text, a quarter of what the same takes as values: a hub keeps it of every copy in the fleet."""
+
+    values: dict[str, bytes]
+
+    def _texts(self) -> Mapping[str, bytes]:
+        return self.values
+
+    def _keep(self, change: Change) -> None:
+        for key in change.gone:
+            del self.values[key]
+        self.values.update((key, _text(value)) for key, value in change.set.items())
+
+    def _is_news(self, key: str, value: Any) -> bool:
+        return self.values.get(key) != _text(value)
 
 
 def bucket(key: str) -> int:

@@ -10,6 +10,7 @@ of (that is the connection's), and one that has not this form ends the connectio
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any, Generic, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
@@ -28,6 +29,8 @@ from gitfed.text import canonical
 T = TypeVar("T")
 
 _NOWHERE = Origin("")
+_MOST_SHARED = 1 << 16
+"""Keys that are held once, however many clusters have an object of this key."""
 
 SETUP = "setup"
 STATE = "state"
@@ -283,11 +286,13 @@ LOADS: _As[list[tuple[ObjectKey, ClusterLoad]]] = _As(list[tuple[ObjectKey, Clus
 STUCK: _As[list[tuple[ObjectKey, int, Stuck]]] = _As(list[tuple[ObjectKey, int, Stuck]])
 
 
+@lru_cache(_MOST_SHARED)
 def of(what: str, key: ObjectKey) -> str:
     """The key of a value about one object."""
     return what + "/".join((key.group, key.kind, key.namespace, key.name))
 
 
+@lru_cache(_MOST_SHARED)
 def key_in(text: str) -> ObjectKey:
     """The object that a key is about. Raises LinkError."""
     parts = text.split("/")

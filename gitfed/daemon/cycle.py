@@ -18,7 +18,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from gitfed import errors
@@ -45,6 +45,7 @@ from gitfed.model.base import ClusterName, ObjectKey
 from gitfed.model.decisions import Approval, Decisions
 from gitfed.model.declared.cluster import Cluster
 from gitfed.model.fleet import FleetSnapshot
+from gitfed.model.orders import Suspension
 from gitfed.model.plan import Change, Plan
 from gitfed.model.repo import RepoSnapshot
 from gitfed.model.webhook import Find
@@ -67,6 +68,8 @@ _FIRST_LOOK = 15.0
 """Seconds that the first cycle waits for the room of every cluster."""
 _PATIENCE = 2.0
 """Seconds that one cycle waits for webhooks in all."""
+_LARGE = 2_000
+"""Changes after which the memory is given back that they took on their way."""
 _CALM = 0.03
 """Seconds between two cycles that only clusters woke: their own events come in swarms."""
 
@@ -121,6 +124,8 @@ class Engine:
             record, facts_record, reader, self.fleet, self.statuses, self._answers, self.options, self._wake.set
         )
         self._reminders = Reminders()
+        self._handed = 0
+        """Changes that were handed over since memory was given back."""
         self._urgent: set[ObjectKey] = set()
         self._turning = False
         self._trouble = Trouble()
@@ -333,6 +338,7 @@ class Engine:
         waiting = frozenset(self.memory.sending.waiting)
         handed = self.fleet.hand_over(plan, self._urgent, waiting)
         self._urgent &= waiting
+        self._handed += handed
         if decisions.known and not any(one.name == gate.HISTORY and one.held for one in plan.gates):
             self.fleet.exchange.follow(repo, plan, _suspended(decisions))
         if await self.statuses.update(plan, repo, interpreter, starting) and self.fleet.quiet():
@@ -341,6 +347,9 @@ class Engine:
             unfinished = {change.cluster for change in self.waiting()}
             if await self.memory.write_results(plan, repo, in_use, unfinished, reconciled):
                 self._wake.set()
+            if self._handed > _LARGE:
+                self._handed = 0
+                await asyncio.to_thread(planner.give_back)
         self._trouble.ends()
         report = CycleReport(plan, handed, recorded, time.monotonic() - started)
         self._count_time(started, fetched, ready, built, told)
@@ -444,14 +453,20 @@ class Engine:
         return self._interpreters[1]
 
 
-def _repairs(repo: RepoSnapshot, decisions: Decisions) -> Repairs:
+@dataclass(frozen=True, slots=True)
+class _Repairs:
     """Where drift is undone without anybody asking."""
-    orders = [one for one in decisions.suspensions if not one.scheduling]
 
-    def repairs(cluster: ClusterName, key: ObjectKey) -> bool:
-        return repo.settings.spec.sync.self_heal and not any(one.covers(cluster, key) for one in orders)
+    self_heal: bool
+    orders: tuple[Suspension, ...]
 
-    return repairs
+    def __call__(self, cluster: ClusterName, key: ObjectKey) -> bool:
+        return self.self_heal and not any(one.covers(cluster, key) for one in self.orders)
+
+
+def _repairs(repo: RepoSnapshot, decisions: Decisions) -> Repairs:
+    orders = tuple(one for one in decisions.suspensions if not one.scheduling)
+    return _Repairs(repo.settings.spec.sync.self_heal, orders)
 
 
 def _suspended(decisions: Decisions) -> Untouched:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from gitfed.agent_protocol import frames
 from gitfed.agent_protocol.frames import Put
-from gitfed.agent_protocol.replica import BUCKETS, Heard, Told, bucket
+from gitfed.agent_protocol.replica import BUCKETS, Heard, HeardAsText, Told, bucket, text_of
 from gitfed.errors import LinkError
 
 
@@ -79,6 +79,26 @@ def test_any_cut_loss_or_restart_of_either_side_ends_in_equal_mappings(actions: 
             wire = Wire(wire.told, Heard())
     wire.settle()
     assert wire.heard.values == wanted
+
+
+def test_a_copy_that_is_kept_as_text_is_compared_and_named_as_one_of_values() -> None:
+    told, heard = Told(), HeardAsText()
+    value = {"b": 1, "a": ["ü", {"c": None}]}
+    for key in NAMES:
+        told.put(key, value)
+    wire = Wire(told, heard)
+    wire.settle()
+    assert heard.values == dict.fromkeys(NAMES, text_of(value))
+    told.disconnect()
+    told.connect(heard.connect())
+    assert told.next() == [], "nothing differs"
+    again = Put(2, 0, True, {NAMES[0]: {"a": value["a"], "b": 1}, NAMES[1]: {"b": 2}}, (NAMES[2],))
+    heard = HeardAsText()
+    heard.take(Put(1, 0, True, dict.fromkeys(NAMES, value)))
+    change = heard.take(again)
+    assert change is not None
+    assert (change.set, change.gone) == ({NAMES[1]: {"b": 2}}, {NAMES[2]})
+    assert NAMES[2] not in heard.values
 
 
 @given(st.lists(st.sampled_from(["again", "skip", "next"]), max_size=20))

@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import gc
+from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import Any
 
 from gitfed.agent_protocol import values
+from gitfed.daemon.fleet.member_protocol import Expected, news_in
 from gitfed.daemon.fleet.pulled import slice as slices
 from gitfed.daemon.fleet.pulled.connection import AgentConnection
 from gitfed.daemon.fleet.pulled.reports import Reports
 from gitfed.daemon.fleet.pulled.slice import Slice
 from gitfed.daemon.fleet.pulled.worklist import PulledWorklist
+from gitfed.interpret.registry import Interpreter
 from gitfed.model.base import BindingId, Body, Digest, ObjectKey, Origin
-from gitfed.model.plan import Action, Change, RenderedManifest
+from gitfed.model.plan import Action, Binding, Change, RenderedManifest
 from gitfed.text import canonical
 
 KEY = ObjectKey("", "ConfigMap", "shop", "web")
+INTERPRETER = Interpreter(())
 
 
 def _change(data: str, name: str = "web") -> Change:
@@ -24,6 +30,10 @@ def _change(data: str, name: str = "web") -> Change:
     digest, key = Digest(canonical.digest(body)), KEY._replace(name=name)
     rendered = RenderedManifest(key, BindingId("b"), body, digest, ("m",), None, Origin("a.yaml"))
     return Change("m", key, "v1", Action.CREATE, rendered=rendered)
+
+
+def _binding(rendered: RenderedManifest) -> Binding:
+    return Binding(rendered.binding, rendered.key, "v1", rendered.origin, None, (), None, None)
 
 
 def _told(slice_: Slice, data: str) -> bytes:
@@ -58,6 +68,49 @@ def test_a_body_goes_when_no_cluster_has_it_any_more() -> None:
     del first, second, one
     gc.collect()
     assert not _held("kept")
+
+
+@dataclass
+class _Plan:
+    bindings: Mapping[ObjectKey, Any]
+    rendered: Mapping[ObjectKey, tuple[RenderedManifest, ...]]
+    changes: tuple[Change, ...] = ()
+
+
+def test_a_plan_that_changes_one_object_looks_at_no_other_copy() -> None:
+    part, looked = Slice("m", "acme"), list[str]()
+
+    def repairs(cluster: str, key: ObjectKey) -> bool:
+        looked.append(key.name)
+        return True
+
+    def follow(before: _Plan | None, changed: str = "", unlike: tuple[str, ...] = ()) -> _Plan:
+        known = dict(before.rendered) if before else {}
+        for name in (changed,) if before else ("a", "b", "c"):
+            rendered = _change(f"{name}{before is None}", name).rendered
+            assert rendered is not None
+            known[rendered.key] = (rendered,)
+        bindings = {
+            key: before.bindings[key] if before and key.name != changed else _binding(rendered[0])
+            for key, rendered in known.items()
+        }
+        plan: Any = _Plan(bindings, known)
+        moved = {key: True for key in known if key.name in unlike}
+        looked.clear()
+        part.follow(Expected(
+            plan, INTERPRETER, {"m": {key: one[0] for key, one in known.items()}}, (), (), frozenset(), repairs,
+            unlike={"m": moved}, news=news_in(plan, before) if before else None,  # type: ignore[arg-type]
+        ))  # fmt: skip
+        return plan
+
+    first = follow(None)
+    assert looked == ["a", "b", "c"]
+    second = follow(first, "b")
+    assert looked == ["b"]
+    third = follow(second, "b", unlike=("c",))
+    assert looked == ["b", "c"]
+    follow(third, "a")
+    assert looked == ["a", "c"], "c is as it should be again"
 
 
 class _Owner:

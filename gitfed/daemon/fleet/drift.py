@@ -32,20 +32,16 @@ class Assessor:
         self.interpreter = Interpreter(())
         """The rules that the plan was made with."""
         self._planned = False
-        self._classes: dict[tuple[ObjectKey, ClusterName], RenderedManifest] = {}
+        self._classes: dict[ClusterName, dict[ObjectKey, RenderedManifest]] = {}
         self._classes_of: dict[ObjectKey, tuple[RenderedManifest, ...]] = {}
         self._stateful: set[ObjectKey] = set()
         """Objects whose every change of status counts: bodies are kept, which is what makes it known."""
         self._verdicts: dict[tuple[ClusterName, ObjectKey], tuple[object, collect.Collected]] = {}
         """What scripts said of copies, and of which generation."""
 
-    def in_clusters(self, names: Collection[ClusterName]) -> dict[ClusterName, dict[ObjectKey, RenderedManifest]]:
-        """What should be in each of these."""
-        found: dict[ClusterName, dict[ObjectKey, RenderedManifest]] = {name: {} for name in names}
-        for (key, cluster), rendered in self._classes.items():
-            if cluster in found:
-                found[cluster][key] = rendered
-        return found
+    def in_clusters(self, names: Collection[ClusterName]) -> dict[ClusterName, Mapping[ObjectKey, RenderedManifest]]:
+        """What should be in each of these, until the next plan."""
+        return {name: self._classes.get(name, {}) for name in names}
 
     @property
     def stateful(self) -> Collection[ObjectKey]:
@@ -54,11 +50,11 @@ class Assessor:
     @property
     def places(self) -> list[tuple[ObjectKey, ClusterName]]:
         """What should be, and where."""
-        return list(self._classes)
+        return [(key, cluster) for cluster, wanted in self._classes.items() for key in wanted]
 
     def wants(self, cluster: ClusterName, key: ObjectKey) -> bool:
         """Whether that object should be there."""
-        return (key, cluster) in self._classes
+        return key in self._classes.get(cluster, ())
 
     def assess(self, cluster: ClusterName, key: ObjectKey, body: Body) -> Assessment:
         found = self._assess(cluster, key, body)
@@ -69,7 +65,7 @@ class Assessor:
         health, message = self._health(cluster, key, body)
         protected = compare.annotation(body, PRUNE_ANNOTATION) == "disabled"
         deletion_protected = prune.is_protected(body)
-        wanted = self._classes.get((key, cluster))
+        wanted = self._classes.get(cluster, {}).get(key)
         # With others who apply, what a new version may write depends on what they declare: also of a copy that is not
         # placed there now, an orphan say, which the next commit takes up again.
         shared = field_conflicts.others_apply(body)
@@ -126,7 +122,7 @@ class Assessor:
             self._forget(key)
             for one in classes:
                 for cluster in one.clusters:
-                    self._classes[key, cluster] = one
+                    self._classes.setdefault(cluster, {})[key] = one
             self._classes_of[key] = classes
         for key in self._classes_of.keys() - rendered.keys():
             self._forget(key)
@@ -139,7 +135,7 @@ class Assessor:
     def _forget(self, key: ObjectKey) -> None:
         for rendered in self._classes_of.get(key, ()):
             for cluster in rendered.clusters:
-                self._classes.pop((key, cluster), None)
+                self._classes[cluster].pop(key, None)
                 self._verdicts.pop((cluster, key), None)
 
 

@@ -19,7 +19,7 @@ from gitfed import errors
 from gitfed.daemon.fleet.callbacks import FleetCallbacks
 from gitfed.daemon.fleet.drift import Assessor
 from gitfed.daemon.fleet.live_state import Copies
-from gitfed.daemon.fleet.member_protocol import ClusterMember, Expected, Repairs, unlike_in
+from gitfed.daemon.fleet.member_protocol import ClusterMember, Expected, Repairs, news_in, unlike_in
 from gitfed.daemon.fleet.members import Options, Place, new_member, way_to
 from gitfed.daemon.fleet.outcomes import Outcomes
 from gitfed.daemon.fleet.pulled.member import PulledMember
@@ -83,6 +83,8 @@ class Fleet:
         self.outcomes = Outcomes()
         self.unfinished = Unfinished(self.members, self.outcomes)
         self._hidden = redact.Hidden(())
+        self._followed: tuple[Plan, Repairs] | None = None
+        """What clusters were told last to follow."""
         self._touched: set[ObjectKey] = set()
         """Objects of which a cluster or a roll-out told something new, whether or not a plan has to know it."""
 
@@ -299,9 +301,10 @@ class Fleet:
         pulled = {name for name, member in self.members.items() if isinstance(member, PulledMember)}
         manifests = self._assessor.in_clusters(pulled) if pulled else {}
         versions = _versions(plan) if pulled else frozenset()
+        before, self._followed = self._followed, (plan, repairs)
         expected = Expected(
             plan, interpreter, manifests, self._assessor.stateful, changed, kinds, repairs, versions,
-            unlike_in(pulled, plan),
+            unlike_in(pulled, plan), news_in(plan, before[0]) if before and before[1] == repairs else None,
         )  # fmt: skip
         for member in self.members.values():
             member.follow(expected)

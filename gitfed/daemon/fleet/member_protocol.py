@@ -69,7 +69,7 @@ class Worklist(Protocol):
 
 
 Repairs: TypeAlias = Callable[[ClusterName, ObjectKey], bool]
-"""Whether what somebody else does to an object is to be undone."""
+"""Whether what somebody else does to an object is to be undone. Two that are equal say the same of every object."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +88,8 @@ class Expected:
     """apiVersion and kind of everything that the plan has anywhere."""
     unlike: Mapping[ClusterName, Mapping[ObjectKey, bool]] = field(default_factory=dict)
     """Objects that are not as the plan wants them, in clusters that compare by themselves: `unlike_in`."""
+    news: frozenset[ObjectKey] | None = None
+    """Objects of which anything but `unlike` may be another thing than in the plan before; None: any."""
 
 
 def unlike_in(clusters: Collection[ClusterName], plan: Plan) -> dict[ClusterName, dict[ObjectKey, bool]]:
@@ -99,6 +101,15 @@ def unlike_in(clusters: Collection[ClusterName], plan: Plan) -> dict[ClusterName
             sees_to_it = not change.waits and change.action in (Action.CREATE, Action.UPDATE)
             found.setdefault(change.cluster, {})[change.key] = sees_to_it
     return found
+
+
+def news_in(plan: Plan, before: Plan) -> frozenset[ObjectKey]:
+    """Objects of which this plan may want another thing than the one before. Values that did not change are the same
+    ones in both."""
+    found = {key for key, one in plan.rendered.items() if before.rendered.get(key) is not one}
+    found |= {key for key, one in plan.bindings.items() if before.bindings.get(key) is not one}
+    found |= before.rendered.keys() - plan.rendered.keys()
+    return frozenset(found | (before.bindings.keys() - plan.bindings.keys()))
 
 
 class ClusterView(Protocol):

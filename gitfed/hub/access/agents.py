@@ -11,6 +11,7 @@ import contextlib
 import logging
 import time
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from datetime import datetime
 from ssl import cert_time_to_seconds
 from typing import Any
@@ -19,6 +20,7 @@ from aiohttp import web
 
 from gitfed.errors import GitfedError, IdentityError, IdentityUnreachable
 from gitfed.hub.access.caller import Caller, Way
+from gitfed.hub.enrolment.ledger import Ledger
 from gitfed.hub.enrolment.shared_ledger import LedgerStore
 from gitfed.model import agent_identity
 from gitfed.model.base import ClusterName
@@ -29,10 +31,33 @@ _LOOK = 1.0
 """Seconds until a certificate that another process revoked ends the connections that were made with it."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Shown:
+    """What counts of the certificate that a connection was made with: a thousand are looked at every second."""
+
+    cluster: ClusterName | None
+    serial: str
+    ends: float
+
+    @classmethod
+    def by(cls, request: web.Request) -> _Shown:
+        certificate = request.get_extra_info("peercert") or {}
+        ends = certificate.get("notAfter")
+        return cls(
+            agent_identity.cluster_of(*subject_of(certificate)), serial_of(certificate),
+            cert_time_to_seconds(ends) if ends else 0.0,
+        )  # fmt: skip
+
+    def holds(self, ledger: Ledger | None, now: float) -> bool:
+        if self.cluster is None or now >= self.ends:
+            return False
+        return ledger is None or ledger.certificate(self.cluster, self.serial) is not None
+
+
 class Agents:
     def __init__(self, ledger: LedgerStore) -> None:
         self.ledger = ledger
-        self._open: dict[int, tuple[web.Request, Caller]] = {}
+        self._open: dict[int, tuple[web.Request, Caller, _Shown]] = {}
 
     async def caller(self, certificate: Mapping[str, Any], name: str, groups: tuple[str, ...]) -> Caller:
         """Raises IdentityError, IdentityUnreachable."""
@@ -59,29 +84,21 @@ class Agents:
 
     def holds(self, request: web.Request) -> bool:
         """Whether the certificate of an agent that was let in counts still."""
-        certificate = request.get_extra_info("peercert") or {}
-        cluster = agent_identity.cluster_of(*subject_of(certificate))
-        try:
-            return (
-                cluster is not None
-                and time.time() < cert_time_to_seconds(certificate["notAfter"])
-                and self._counts(cluster, serial_of(certificate))
-            )
-        except IdentityUnreachable:
-            return True  # who would know gives no answer: what was said last counts
+        return _Shown.by(request).holds(self._ledger(), time.time())
 
     @contextlib.contextmanager
     def connected(self, request: web.Request, caller: Caller) -> Iterator[None]:
         """While an agent is answered: its connection ends when its certificate stops to count."""
-        self._open[id(request)] = (request, caller)
+        self._open[id(request)] = (request, caller, _Shown.by(request))
         try:
             yield
         finally:
             del self._open[id(request)]
 
     def drop_revoked(self) -> None:
-        for request, caller in list(self._open.values()):
-            if not self.holds(request) and request.transport is not None:
+        ledger, now = self._ledger(), time.time()
+        for request, caller, shown in list(self._open.values()):
+            if not shown.holds(ledger, now) and request.transport is not None:
                 log.warning("an agent's certificate counts no more", extra={"agent": caller.name})
                 request.transport.abort()
 
@@ -91,6 +108,13 @@ class Agents:
             await asyncio.sleep(_LOOK)
             await self.ledger.look()
             self.drop_revoked()
+
+    def _ledger(self) -> Ledger | None:
+        """None: who would know gives no answer, and what was said last counts."""
+        try:
+            return self.ledger.read()
+        except GitfedError:
+            return None
 
     def _counts(self, cluster: ClusterName, serial: str) -> bool:
         try:

@@ -5,12 +5,13 @@ Whatever an agent says, it says of its own cluster: names of clusters in its val
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass, field, replace
 
 from gitfed.agent_protocol import replica, values
 from gitfed.agent_protocol.values import Over, State
 from gitfed.errors import LinkError
-from gitfed.model.base import ClusterName, ObjectKey
+from gitfed.model.base import BindingId, ClusterName, Digest, ObjectKey
 from gitfed.model.fleet import ClusterFacts, InventoryEntry, LiveObject
 
 
@@ -24,7 +25,7 @@ class News:
 
 class Reports:
     def __init__(self, cluster: ClusterName) -> None:
-        self.heard = replica.Heard()
+        self.heard = replica.HeardAsText()
         self.state: State | None = None
         self.facts: ClusterFacts | None = None
         self.objects: dict[ObjectKey, LiveObject] = {}
@@ -65,8 +66,13 @@ class Reports:
         live = replace(values.OBJECTS.read(value), key=key, cluster=self._cluster)
         if live.body is not None and not isinstance(live.body.get("metadata"), dict):
             raise LinkError(f"{key} has no metadata")
-        if live.entry is not None:
-            live = replace(live, entry=replace(live.entry, key=key))
+        # Many clusters have the same object: what they say alike is held once.
+        matches = Digest(sys.intern(live.matches)) if live.matches is not None else None
+        entry = live.entry
+        if entry is not None:
+            uid = live.uid if entry.uid == live.uid else entry.uid
+            entry = replace(entry, key=key, uid=uid, binding=BindingId(sys.intern(entry.binding)))
+        live = replace(live, matches=matches, entry=entry)
         known = self.objects.get(key)
         self.objects[key] = live
         if live.entry is not None:

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
-from typing import Any
+from functools import lru_cache
+from typing import Any, TypeAlias
 from weakref import WeakValueDictionary
 
 from gitfed.agent_protocol import replica, values
@@ -45,6 +46,23 @@ def _shared(digest: str, body: Body) -> _Text:
     return text
 
 
+_Made: TypeAlias = tuple[bool, bool, bool, bool | None]
+"""What is said of an object beside its manifest: stateful, overwrite, repair, and whether the list sees to it."""
+_MOST_SHARED = 1 << 14
+"""Values that are encoded and held once, while that many others are."""
+
+
+@lru_cache
+def _made(stateful: bool, overwrite: bool, repaired: bool, unlike: bool | None) -> _Made:
+    """The same tuple for each copy of the fleet that is told of alike."""
+    return stateful, overwrite, repaired, unlike
+
+
+@lru_cache(_MOST_SHARED)
+def _wanted_text(wanted: Wanted) -> bytes:
+    return replica.text_of(values.WANTED.json(wanted))
+
+
 class Slice:
     """`told` is what is said; `setup` is said with `tell`."""
 
@@ -57,8 +75,10 @@ class Slice:
         """What the list lacks since no agent can be told of it: with the bytes of its body."""
         self._cluster = cluster
         self._wanted: dict[ObjectKey, RenderedManifest] = {}
-        self._made_of: dict[ObjectKey, tuple[bool, bool, bool, bool | None]] = {}
-        """What was said of an object beside its manifest."""
+        self._made_of: dict[ObjectKey, _Made] = {}
+        self._unlike: Mapping[ObjectKey, bool] = {}
+        """As the plan had it that was followed last."""
+        self._followed = False
         self._texts: dict[str, _Text] = {}
         """Of the bodies, by digest."""
         self._bodies: dict[str, int] = {}
@@ -67,45 +87,66 @@ class Slice:
         """By key of a value: the digests that it names."""
         self._taught: tuple[Interpreter | None, frozenset[tuple[str, str]]] = (None, frozenset())
         """The rules that stand in the setup, and of which kinds."""
+        self._listed: dict[str, set[str]] = {}
+        """Keys of the values that stand beside the list, by what they are."""
         self._number = 0
         self.tell()
 
     def tell(self, **changes: Any) -> bool:
-        self.setup = replace(self.setup, **changes)
+        before, self.setup = self.setup, replace(self.setup, **changes)
+        if self.setup == before and values.SETUP in self.told:
+            return False  # every plan says it again to every cluster
         return self.told.put(values.SETUP, values.SETUPS.json(self.setup))
 
     # -- what should be there -----------------------------------------------------------------------------------
 
     def follow(self, expected: Expected) -> None:
         """Everything that should be in this cluster by the newest plan."""
-        plan = expected.plan
+        manifests = expected.manifests.get(self._cluster, {})
         unlike = expected.unlike.get(self._cluster, {})
-        known = self._wanted
-        self._wanted = dict(expected.manifests.get(self._cluster, {}))
-        for key in known.keys() - self._wanted.keys():
-            self._forget(values.of(values.OBJECT, key))
-            self.told.drop(values.of(values.VERDICT, key))
-            self._made_of.pop(key, None)
-        for key, rendered in self._wanted.items():
-            binding = plan.bindings.get(key)
-            repaired = (
-                binding is not None and _is_written(binding, self._cluster) and expected.repairs(self._cluster, key)
-            )
-            stateful, overwrite = key in expected.stateful, binding is not None and binding.overwrite
-            made_of = (stateful, overwrite, repaired, unlike.get(key))
-            # Every copy of every cluster comes by here at every plan: what is as it was costs a comparison.
-            if self._made_of.get(key) == made_of and known.get(key) is rendered:
-                continue
-            self._made_of[key] = made_of
-            wanted = replace(
-                Wanted.of(rendered), stateful=stateful, overwrite=overwrite, repair=repaired and key not in unlike,
-                once_written=repaired and unlike.get(key, False),
-            )  # fmt: skip
-            # One that is too large is not kept as it should be by the agent alone; why, its change says.
-            self._say(values.of(values.OBJECT, key), values.WANTED.json(wanted), {rendered.digest: rendered.body})
+        for key in self._to_look_at(expected, manifests, unlike):
+            rendered = manifests.get(key)
+            if rendered is None:
+                self._want_no_more(key)
+            else:
+                self._want(key, rendered, expected, unlike.get(key))
+        self._unlike, self._followed = unlike, True
         self._teach(expected.versions, expected.interpreter)
         self.tell(kinds=tuple(sorted(expected.kinds)))
         self.told.complete()  # an agent that was here before this process keeps what it has until now
+
+    def _to_look_at(
+        self, expected: Expected, manifests: Mapping[ObjectKey, Any], unlike: Mapping[ObjectKey, bool]
+    ) -> Iterable[ObjectKey]:
+        """Of what this plan may want another thing than the one before: all copies of a fleet are too many to look at
+        for each plan."""
+        known = self._wanted.keys()
+        if expected.news is None or not self._followed:
+            return sorted(manifests.keys() | known)
+        before, news = self._unlike, expected.news
+        moved = {key for key in unlike.keys() | before.keys() if unlike.get(key) != before.get(key)}
+        return sorted((moved & manifests.keys()) | (manifests.keys() & news) | (known & news))
+
+    def _want_no_more(self, key: ObjectKey) -> None:
+        self._forget(values.of(values.OBJECT, key))
+        self.told.drop(values.of(values.VERDICT, key))
+        self._wanted.pop(key, None)
+        self._made_of.pop(key, None)
+
+    def _want(self, key: ObjectKey, rendered: RenderedManifest, expected: Expected, unlike: bool | None) -> None:
+        binding = expected.plan.bindings.get(key)
+        repaired = binding is not None and _is_written(binding, self._cluster) and expected.repairs(self._cluster, key)
+        overwrite = binding is not None and binding.overwrite
+        made = _made(key in expected.stateful, overwrite, repaired, unlike)
+        if self._made_of.get(key) == made and self._wanted.get(key) is rendered:
+            return
+        self._wanted[key], self._made_of[key] = rendered, made
+        wanted = replace(
+            Wanted.of(rendered), stateful=key in expected.stateful, overwrite=overwrite,
+            repair=repaired and unlike is None, once_written=repaired and bool(unlike),
+        )  # fmt: skip
+        # One that is too large is not kept as it should be by the agent alone; why, its change says.
+        self._say(values.of(values.OBJECT, key), _wanted_text(wanted), {rendered.digest: rendered.body})
 
     def _teach(self, versions: frozenset[tuple[str, str]], interpreter: Interpreter) -> None:
         """The rules of these kinds that do not come with every program."""
@@ -155,7 +196,8 @@ class Slice:
                 bodies[change.rendered.digest] = change.rendered.body
             if change.body is not None:
                 bodies[task.body] = change.body
-            if size := self._say(values.of(values.CHANGE, change.key), values.TASKS.json(task), bodies):
+            text = replica.text_of(values.TASKS.json(task))
+            if size := self._say(values.of(values.CHANGE, change.key), text, bodies):
                 self.too_large[change.key] = change, size
                 news |= old is not None
                 continue
@@ -172,7 +214,8 @@ class Slice:
 
     def _replace(self, what: str, found: Mapping[ObjectKey, Any]) -> bool:
         present = {values.of(what, key): value for key, value in found.items()}
-        gone = [key for key in list(self.told) if key.startswith(what) and key not in present]
+        gone = self._listed.get(what, set()) - present.keys()
+        self._listed[what] = set(present)
         for key in gone:
             self.told.drop(key)
         news = [key for key, value in present.items() if self.told.put(key, value)]
@@ -180,7 +223,7 @@ class Slice:
 
     # -- values and their bodies --------------------------------------------------------------------------------
 
-    def _say(self, key: str, value: Any, bodies: Mapping[str, Body]) -> int:
+    def _say(self, key: str, said: bytes, bodies: Mapping[str, Body]) -> int:
         """0; or the bytes of a body that no agent can be told of: then nothing is said of this key."""
         texts = {digest: self._texts.get(digest) or _shared(digest, body) for digest, body in bodies.items()}
         for digest, text in texts.items():
@@ -194,7 +237,7 @@ class Slice:
             self._bodies[digest] = self._bodies.get(digest, 0) + 1
         self._release(key)
         self._named[key] = tuple(bodies)
-        self.told.put(key, value)
+        self.told.put_text(key, said)
         return 0
 
     def _forget(self, key: str) -> None:
