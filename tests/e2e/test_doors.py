@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from gitfed.model.keys import CACHED_FROM_CLUSTER
 from tests import needs, patience
-from tests.e2e.world import Daemon, World, cluster, config_map, policy, settings
+from tests.e2e.through_door import Kubectl
+from tests.e2e.world import World, cluster, config_map, policy, settings
 
 pytestmark = [pytest.mark.e2e, needs.program("kubectl")]
 
@@ -33,34 +32,6 @@ def _files() -> dict[str, str | None]:
         "policy.json": policy("maps", ["m1", "m2"], (("v1", "ConfigMap"),)),
         "maps/c.json": config_map("c", {"a": "b"}),
     }
-
-
-class Kubectl:
-    """As somebody whom the hub knows and a cluster gives rights."""
-
-    def __init__(self, world: World, daemon: Daemon, *which: str, user: str = "ann") -> None:
-        world.until(lambda: daemon.said("the hub listens"), "the hub listens")
-        port = int(daemon.said("the hub listens")[0]["url"].rpartition(":")[2])
-        done = world.gitfed("kubeconfig", *which, "--admin", "--user", user, "--data-dir", str(world.data),
-                            "--hub-url", f"https://127.0.0.1:{port}")  # fmt: skip
-        self.config = world.directory / f"{user}-{'-'.join(which)}.conf"
-        self.config.write_text(done.stdout)
-        self._environment = {**os.environ, "KUBECACHEDIR": str(world.directory / "kube-cache"), "KUBE_EDITOR": "",
-                             "HOME": str(world.directory)}  # fmt: skip
-        self._program = str(needs.path_of("kubectl"))
-
-    def start(self, *arguments: str, **more: Any) -> subprocess.Popen[str]:
-        environment = {**self._environment, **more.pop("env", {})}
-        return subprocess.Popen(
-            [self._program, "--kubeconfig", str(self.config), *arguments], stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment, **more,
-        )  # fmt: skip
-
-    def __call__(self, *arguments: str, given: str = "", code: int = 0, env: dict[str, str] | None = None) -> str:
-        process = self.start(*arguments, env=env or {})
-        out, err = process.communicate(given, timeout=patience.SECONDS)
-        assert process.returncode == code, f"kubectl {' '.join(arguments)}: {out}{err}"
-        return out or err
 
 
 def _as_admin(world: World, name: str, *arguments: str) -> None:

@@ -15,6 +15,7 @@ from aiohttp import web
 from gitfed.edges.kube import translate
 from gitfed.edges.kube.session import Session, end
 from gitfed.errors import ClusterError
+from gitfed.fleet_api import accept as accept_forms
 from gitfed.fleet_api import headers
 from gitfed.hub import routes
 from gitfed.hub.doors import relay
@@ -38,17 +39,23 @@ class Answered:
 
     @property
     def good(self) -> bool:
-        return self.status == 200 and isinstance(self.body, Mapping)
+        return self.status in (200, 201) and isinstance(self.body, Mapping)
 
 
-async def ask(request: web.Request, session: Session, target: str, accept: str) -> Answered:
-    """GET, in the name of who sent `request`. What a member refuses and what it cannot answer are answers, too."""
+async def ask(
+    request: web.Request, session: Session, target: str, accept: str, given: bytes | None = None
+) -> Answered:  # fmt: skip
+    """GET, or POST of what is `given`, in the name of who sent `request`. What a member refuses and what it cannot
+    answer are answers, too."""
     caller = routes.caller(request)
     sent = [("Accept", accept), *headers.impersonation(caller.name, caller.groups)]
     if agent := request.headers.get("User-Agent"):
         sent.append(("User-Agent", agent))
+    if given is not None:
+        sent.append(("Content-Type", request.headers.get("Content-Type", accept_forms.JSON)))
+    method = "GET" if given is None else "POST"
     try:
-        answer = await session.begin("GET", target, sent, seconds=ANSWER, idle=ANSWER)
+        answer = await session.begin(method, target, sent, given, seconds=ANSWER, idle=ANSWER)
     except ClusterError as error:
         return Answered(session.cluster, error=error.message)
     try:
@@ -67,7 +74,7 @@ async def ask(request: web.Request, session: Session, target: str, accept: str) 
         return Answered(session.cluster, error=f"cluster {session.cluster}: its answer is no JSON")
     finally:
         end(answer)
-    message = "" if answer.status == 200 else f"cluster {session.cluster}: {_message(body, answer.status)}"
+    message = "" if answer.status in (200, 201) else f"cluster {session.cluster}: {_message(body, answer.status)}"
     return Answered(session.cluster, answer.status, body, answer.headers.get("Content-Type", ""), message)
 
 
@@ -82,14 +89,14 @@ def _json(data: bytes | bytearray, status: int) -> Any:
 
 
 async def ask_all(
-    request: web.Request, sessions: Iterable[Session], target: str, accept: str
+    request: web.Request, sessions: Iterable[Session], target: str, accept: str, given: bytes | None = None
 ) -> list[Answered]:  # fmt: skip
     """In the order of `sessions`."""
     gate = asyncio.Semaphore(_AT_ONCE)
 
     async def one(session: Session) -> Answered:
         async with gate:
-            return await ask(request, session, target, accept)
+            return await ask(request, session, target, accept, given)
 
     return list(await asyncio.gather(*(one(session) for session in sessions)))
 

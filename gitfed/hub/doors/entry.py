@@ -14,6 +14,7 @@ from typing import Any
 from aiohttp import web
 
 from gitfed.fleet_api import request as api_request
+from gitfed.fleet_api import reviews
 from gitfed.fleet_api.request import Request
 from gitfed.http_relay import tunnel
 from gitfed.hub import listener, refusal, routes
@@ -24,8 +25,6 @@ from gitfed.model.base import ClusterName
 _LOOK = 2.0
 """Seconds between two looks whether the caller of a long answer may still have it."""
 _DOOR = re.compile(r"/apis/[^/]+/[^/]+/[^/]+/[^/]+/proxy")
-_REVIEWS = frozenset({"selfsubjectaccessreviews", "selfsubjectrulesreviews", "selfsubjectreviews"})
-"""What a caller may ask about themselves."""
 GONE = 499
 """Nobody hears it: for the count of answers."""
 
@@ -46,7 +45,7 @@ def refused(request: web.Request, path: str) -> web.Response | None:
 
 
 def may(rights: Rights, cluster: ClusterName, about: Request) -> bool:
-    if not about.is_resource or about.resource in _REVIEWS:
+    if not about.is_resource or about.resource in reviews.RESOURCES:
         return rights.on_cluster(Right.PROXY, cluster)
     return rights.on_object(Right.PROXY, cluster, about.namespace)
 

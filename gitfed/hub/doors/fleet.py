@@ -5,6 +5,7 @@
     watch        of all clusters at the same time (`watch`)
     write, logs  to the cluster that has the object
     kinds        those of all clusters together
+    can-i        of all clusters (`fleet_api.reviews`)
 
 Karmada answers reads from a cache, whoever asks. Here members are asked in the caller's name, so nobody sees more
 through this door than in the clusters themselves; what is cached (`cached`) is answered for whom they would answer.
@@ -22,7 +23,7 @@ from multidict import CIMultiDict
 
 from gitfed.edges.kube.session import give_up
 from gitfed.errors import ClusterError
-from gitfed.fleet_api import accept, discovery, headers, merge, paging, versions
+from gitfed.fleet_api import accept, discovery, headers, merge, paging, reviews, versions
 from gitfed.fleet_api import request as api_request
 from gitfed.fleet_api.request import Request
 from gitfed.http_relay import passing
@@ -72,6 +73,8 @@ class FleetDoor:
             return await self._of_no_resource(request, target, found)
         if about.name and not (reads and not about.subresource):
             return await self._to_owner(request, about, target, found)
+        if request.method == "POST" and reviews.is_about_oneself(about):
+            return await self._of_oneself(request, about, target, found)
         if not reads:
             what = f"{request.method} without a name is for one cluster: use its own door, /clusters/NAME/proxy"
             return refusal.answer(request, 405, what)
@@ -131,6 +134,18 @@ class FleetDoor:
                     metadata = answer.body.get("metadata") or {}
                     page.seen(answer.cluster, str(metadata.get("resourceVersion") or ""))
         return _json(page.made(), found)
+
+    async def _of_oneself(self, request: web.Request, about: Request, target: str, found: Scope) -> web.StreamResponse:
+        given = await _read(request)
+        if given is None:
+            return refusal.answer(request, 413, f"the body is larger than {_LARGEST >> 20} MiB")
+        answers = await asking.ask_all(request, found.sessions, target, _accepted(request), given)
+        good = [answer for answer in answers if answer.good]
+        if not good:
+            return _none(request, answers)
+        found.warnings += [answer.error for answer in answers if not answer.good]
+        body = reviews.merged(about, [(answer.cluster, answer.body) for answer in good])
+        return _json(body, found, code=good[0].status)
 
     async def _of_no_resource(self, request: web.Request, target: str, found: Scope) -> web.StreamResponse:
         if request.method not in ("GET", "HEAD"):

@@ -76,6 +76,7 @@ class Collection:
         self._objects: dict[str, Stored] = {}
         self._order: list[str] | None = None
         self._shared: dict[bytes, bytes] = {}
+        self._shared_size = 0
         self._read = 0
         """Bytes of a list that is being read."""
 
@@ -126,7 +127,7 @@ class Collection:
         self.clear()
         if not self.full:
             self._objects = dict(one for one in items if one is not None)
-            self._shared = {one.labels: one.labels for one in self._objects.values()}
+            self._keep_shared()
             self._take(sum(one.size for one in self._objects.values()))
         self._read = 0
         self.version = version
@@ -171,7 +172,7 @@ class Collection:
     def clear(self) -> None:
         """Hold nothing any more."""
         self._take(-self.size)
-        self._objects, self._order, self._shared = {}, None, {}
+        self._objects, self._order, self._shared, self._shared_size = {}, None, {}, 0
 
     # -- inside -------------------------------------------------------------------------------------------------------
 
@@ -180,9 +181,28 @@ class Collection:
         self._budget.used += size
 
     def _stored(self, body: Body) -> Stored:
-        if len(self._shared) > 2 * len(self._objects) + 1000:
-            self._shared = {one.labels: one.labels for one in self._objects.values()}
-        return stored_object.stored(body, self.cluster, lambda labels: self._shared.setdefault(labels, labels))
+        if len(self._shared) > 4 * len(self._objects) + 1000:
+            self._keep_shared()
+        return stored_object.stored(body, self.cluster, self._share)
+
+    def _share(self, text: bytes) -> bytes:
+        known = self._shared.get(text)
+        if known is not None:
+            return known
+        self._shared[text] = text
+        size = len(text) + stored_object.SHARED_OVERHEAD
+        self._shared_size += size
+        self._take(size)
+        return text
+
+    def _keep_shared(self) -> None:
+        """Of what objects share, only what one still has."""
+        self._take(-self._shared_size)
+        self._shared, self._shared_size = {}, 0
+        for one in self._objects.values():
+            self._share(one.labels)
+            if one.common:
+                self._share(one.common)
 
     def _copy_list(self, copy: Copy, before: dict[str, Stored]) -> None:
         """A list tells by what it lacks what is gone, and by a new uid what was replaced."""

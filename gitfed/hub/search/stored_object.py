@@ -3,12 +3,17 @@
 An answer is a join of such bytes, so a list of thousands costs less than writing its JSON would. What changes from
 answer to answer is apart: the version, which is the member's own or one of the fleet. `metadata.managedFields` is left
 out: it is a third of a pod, and an API server that gets an object back without it keeps what it has.
+
+What the pods of one workload have in common is kept once. In between stands what each has of its own:
+
+    "annotations":{…},"name":"web-1",…   ,"labels":{…},…},"spec":{"tolerations":[…],…   ,"nodeName":"a"},"status":{…}}
+    own                                  common                                         more
 """
 
 from __future__ import annotations
 
 import base64
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 import orjson
@@ -16,8 +21,10 @@ import orjson
 from gitfed.model.base import Body
 from gitfed.model.keys import CACHED_FROM_CLUSTER
 
-OVERHEAD = 350
+OVERHEAD = 450
 """Bytes that an object takes in memory beside its text: its name, its place in the table, the parts themselves."""
+SHARED_OVERHEAD = 250
+"""The same of a text that several objects share."""
 _BEFORE = len(b'{"metadata":{')
 
 
@@ -26,27 +33,49 @@ class Stored(NamedTuple):
     """`metadata.resourceVersion`, as it stands in JSON."""
     labels: bytes
     """As JSON. Objects of one workload share theirs."""
-    rest: bytes
-    """Everything after the version."""
+    own: bytes
+    """What comes after the version."""
+    common: bytes
+    """What comes after that; "" for an object that nobody owns. Objects of one workload share theirs."""
+    more: bytes
+    """The rest."""
 
     @property
     def size(self) -> int:
-        return len(self.rest) + OVERHEAD
+        """Of what it does not share."""
+        return len(self.own) + len(self.more) + OVERHEAD
 
 
 def stored(body: Body, cluster: str, share: Callable[[bytes], bytes]) -> Stored:
     """`share` gives one value for equal ones."""
     metadata = {name: value for name, value in body["metadata"].items() if name not in _LEFT_OUT}
     annotations = body["metadata"].get("annotations") or {}
-    first = {"annotations": {**annotations, CACHED_FROM_CLUSTER: cluster}}
+    metadata = {"annotations": {**annotations, CACHED_FROM_CLUSTER: cluster}, **metadata}
     rest = {name: value for name, value in body.items() if name not in ("apiVersion", "kind", "metadata")}
-    text = orjson.dumps({"metadata": {**first, **metadata}, **rest})
     version = orjson.dumps(str(body["metadata"].get("resourceVersion") or ""))[1:-1]
-    labels = orjson.dumps(body["metadata"].get("labels") or {}, option=orjson.OPT_SORT_KEYS)
-    return Stored(version, share(labels), text[_BEFORE:])
+    labels = share(orjson.dumps(body["metadata"].get("labels") or {}, option=orjson.OPT_SORT_KEYS))
+    spec = rest.get("spec")
+    if not metadata.get("ownerReferences") or not isinstance(spec, dict):
+        return Stored(version, labels, orjson.dumps({"metadata": metadata, **rest})[_BEFORE:], b"", b"")
+    del rest["spec"]
+    own = _fields(metadata, lambda name: name not in _COMMON_METADATA)
+    common = b',%b},"spec":{' % _fields(metadata, _COMMON_METADATA.__contains__)
+    of_workload = _fields(spec, lambda name: name not in _OWN_SPEC)
+    of_pod = _fields(spec, _OWN_SPEC.__contains__)
+    between = b"," if of_workload and of_pod else b""
+    after = b"," + _fields(rest) if rest else b""
+    return Stored(version, labels, own, share(common + of_workload), b"%b%b}%b}" % (between, of_pod, after))
 
 
 _LEFT_OUT = frozenset({"annotations", "managedFields", "resourceVersion"})
+_COMMON_METADATA = frozenset({"generateName", "labels", "namespace", "ownerReferences"})
+_OWN_SPEC = frozenset({"containers", "ephemeralContainers", "hostname", "initContainers", "nodeName", "volumes"})
+"""Of a pod: who makes pods gives each a volume of another name, mounted by its containers."""
+
+
+def _fields(values: Mapping[str, Any], wanted: Callable[[str], bool] = lambda _: True) -> bytes:
+    """As they stand between braces."""
+    return orjson.dumps({name: value for name, value in values.items() if wanted(name)})[1:-1]
 
 
 def head(api_version: str, kind: str) -> bytes:
@@ -56,7 +85,8 @@ def head(api_version: str, kind: str) -> bytes:
 
 def text(one: Stored, before: bytes, cluster: str = "") -> bytes:
     """The whole object. `cluster`: with a version of the fleet."""
-    return b"".join((before, _of_fleet(cluster)(one.version) if cluster else one.version, b'",', one.rest))
+    version = _of_fleet(cluster)(one.version) if cluster else one.version
+    return b"".join((before, version, b'",', one.own, one.common, one.more))
 
 
 def texts(objects: Iterable[Stored], before: bytes, cluster: str = "") -> bytes:
@@ -64,8 +94,8 @@ def texts(objects: Iterable[Stored], before: bytes, cluster: str = "") -> bytes:
     version = _of_fleet(cluster) if cluster else bytes
     parts: list[bytes] = []
     following = b"," + before
-    for one in objects:
-        parts += (following, version(one.version), b'",', one.rest)
+    for own_version, _, own, common, more in objects:
+        parts += (following, version(own_version), b'",', own, common, more)
     return b"".join(parts)[1:]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import json
 from pathlib import Path
 from typing import Any
@@ -144,6 +145,29 @@ async def test_writes_go_to_the_cluster_that_has_the_object(tmp_path: Path) -> N
         put(fleet, "m1", "two")
         put(fleet, "m2", "two")
         assert (await ask(staged, "DELETE", f"{MAPS}/two"))[0] == 409
+
+
+async def test_what_one_may_in_the_fleet_is_what_one_may_in_any_cluster(tmp_path: Path) -> None:
+    reviews = fleet_door("/apis/authorization.k8s.io/v1/selfsubjectaccessreviews")
+    about = {"spec": {"resourceAttributes": {"verb": "delete", "resource": "pods", "namespace": "default"}}}
+    asked = {"apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectAccessReview", **about}
+    async with fleet_of(tmp_path) as (staged, fleet):
+        status, body = await ask(staged, "POST", reviews, json=asked)
+        assert (status, body["kind"], body["status"]["allowed"]) == (201, "SelfSubjectAccessReview", False)
+        members.allow(fleet, "m2", "ann", EVERYTHING)
+        _, body = await ask(staged, "POST", reviews, json=asked)
+        assert body["status"] == {"allowed": True, "reason": "in m2, not in m1"}
+        who = fleet_door("/apis/authentication.k8s.io/v1/selfsubjectreviews")
+        named = {"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"}
+        _, body = await ask(staged, "POST", who, json=named)
+        assert body["status"]["userInfo"]["username"] == "ann"
+        other = fleet_door("/apis/authorization.k8s.io/v1/subjectaccessreviews")
+        assert (await ask(staged, "POST", other, json={}))[0] == 405
+        assert (await ask(staged, "POST", reviews, data=io.BytesIO(bytes(17 << 20))))[0] == 413
+        await fleet["m1"].faults.down()
+        status, text, headers = await stage.ask(staged, "POST", reviews, token="ann", json=asked)
+        assert (status, json.loads(text)["status"]) == (201, {"allowed": True})
+        assert headers["Warning"].startswith('299 gitfed "cluster m1: ')
 
 
 async def test_a_read_shows_what_the_caller_may_see_in_each_cluster(tmp_path: Path) -> None:

@@ -1,4 +1,7 @@
-"""The real kubectl in containers of the embedded fleet, through the hub's doors and with TLS."""
+"""The real kubectl in containers of a pulled cluster, through the hub's door and the agent's, with TLS.
+
+Of the other doors: `tests/e2e/test_door_commands.py`.
+"""
 
 from __future__ import annotations
 
@@ -88,30 +91,22 @@ async def forwarded_port(process: asyncio.subprocess.Process) -> int:
     return int(said.partition(b"127.0.0.1:")[2].partition(b" ")[0])
 
 
-@pytest.fixture(
-    params=[(doors.of_cluster("m2"), False), (doors.of_fleet(), False), (doors.of_cluster("m2"), True)],
-    ids=["the door of a cluster", "the door of the fleet", "the door of a pulled cluster"],
-)
-async def kubectl(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Kubectl]:
-    """The pod web runs in m2 of two clusters."""
-    door, is_pulled = request.param
+@pytest.fixture
+async def kubectl(tmp_path: Path) -> AsyncIterator[Kubectl]:
+    """The pod web runs in m2, which is pulled."""
     quick = Settings(start_seconds=0.05, stop_seconds=0.02, job_seconds=0.05)
-    specs = [ClusterSpec(name=name, nodes=1) for name in ("m1", "m2")]
-    declared = [stage.cluster("m1"), pulled.cluster("m2") if is_pulled else stage.cluster("m2")]
-    async with Fleet(specs, settings=quick) as fleet:
+    async with Fleet([ClusterSpec(name="m2", nodes=1)], settings=quick) as fleet:
         fleet.write_kubeconfig(tmp_path / "kubeconfig")
-        async with stage.staged(tmp_path, ANYTHING, *declared, options=stage.EVERYWHERE) as staged:
-            members.reached(staged, tmp_path / "kubeconfig")
-            for name in ("m1", "m2"):
-                members.allow(fleet, name, "ann", EVERYTHING)
+        async with stage.staged(tmp_path, ANYTHING, pulled.cluster("m2"), options=stage.EVERYWHERE) as staged:
+            members.allow(fleet, "m2", "ann", EVERYTHING)
             fleet["m2"].api.create("pods", {**POD, "metadata": {"name": "web", "namespace": "default"}})
-            made = Kubectl(tmp_path, staged.url + door, staged.authority)
-            async with pulled.agent(staged, tmp_path, fleet, "m2") if is_pulled else contextlib.nullcontext():
+            made = Kubectl(tmp_path, staged.url + doors.of_cluster("m2"), staged.authority)
+            async with pulled.agent(staged, tmp_path, fleet, "m2"):
                 await made("wait pod/web --for=condition=Ready --timeout=120s")
                 yield made
 
 
-async def test_containers_are_reached_through_a_door(kubectl: Kubectl, tmp_path: Path) -> None:
+async def test_containers_of_a_pulled_cluster_are_reached_through_its_door(kubectl: Kubectl, tmp_path: Path) -> None:
     assert (await kubectl("logs web")).splitlines()[0].startswith("web of default/web starts on m2-node-")
     assert "GREETING=hello\n" in await kubectl("exec web -- env")
     assert await kubectl("exec -i web -- cat", text="typed\n") == "typed\n"

@@ -49,12 +49,24 @@ def names(made: Collection, wanted: Filter = EVERYTHING) -> list[str]:
     return [stored_object.value(one, made.head)["metadata"]["name"] for one in made.find(wanted)]
 
 
+OWNED = [{"kind": "ReplicaSet", "name": "web", "uid": "1"}]
+
+
 @pytest.mark.parametrize(
     "body",
     [
         pod("a", "123"),
         pod("a", 'odd "version"', labels={"b": "1", "a": "ü"}, annotations={"note": "x"}),
         {"metadata": {"name": "a"}},
+        {"metadata": {"name": "a", "ownerReferences": OWNED}, "data": {"x": "1"}},
+        {"metadata": {"name": "a", "ownerReferences": OWNED}, "spec": {}},
+        {"metadata": {"name": "a", "ownerReferences": OWNED}, "spec": {"nodeName": "n"}, "status": {"x": 1}},
+        {"metadata": {"name": "a", "ownerReferences": OWNED}, "spec": {"priority": 0}, "status": {}},
+        {
+            "metadata": {"name": "a", "namespace": "b", "labels": {"c": "d"}, "ownerReferences": OWNED},
+            "spec": {"volumes": [], "priority": 0, "nodeName": "n", "tolerations": []},
+            "status": {"phase": "Running"},
+        },
         {"metadata": {"name": "a", "labels": None, "annotations": None, "resourceVersion": ""}, "data": {}},
     ],
 )
@@ -123,7 +135,8 @@ def test_a_collection_that_gives_no_answer_stays_as_it_was() -> None:
 
 def test_what_does_not_fit_is_not_held_in_part() -> None:
     size = stored_object.stored(pod("a"), "m1", lambda labels: labels).size
-    made = collection(3 * size + 10)
+    labels = len(b"{}") + stored_object.SHARED_OVERHEAD
+    made = collection(3 * size + labels + 10)
     listed(made, pod("a"), pod("b"))
     made.event("ADDED", pod("c", "11"))
     assert (made.full, len(made)) == (False, 3)
@@ -134,7 +147,7 @@ def test_what_does_not_fit_is_not_held_in_part() -> None:
     made.event("ADDED", pod("e", "14"))
     assert len(made) == 0
 
-    at_once = collection(2 * size)
+    at_once = collection(2 * size + labels)
     listed(at_once, pod("a"), pod("b"), pod("c"))
     assert (at_once.full, len(at_once), at_once._budget.used) == (True, 0, 0)
 
@@ -144,6 +157,26 @@ def test_equal_labels_are_one_value() -> None:
     listed(made, *(pod(f"p{i}", labels={"app": "web"}) for i in range(3)))
     made.event("ADDED", pod("q", "11", labels={"app": "web"}))
     assert len({id(one.labels) for one in made.find(Filter())}) == 1
+
+
+def test_what_pods_of_one_workload_have_in_common_is_kept_once() -> None:
+    def owned(name: str, version: str = "1", **spec: Any) -> dict[str, Any]:
+        metadata = {"name": name, "namespace": "shop", "labels": {"app": "web"}, "ownerReferences": OWNED}
+        return {"metadata": {**metadata, "resourceVersion": version},
+                "spec": {"tolerations": ["x" * 5000], **spec}}  # fmt: skip
+
+    made = collection()
+    listed(made, *(owned(f"p{number}", nodeName=f"n{number}") for number in range(3)))
+    assert len({id(one.common) for one in made.find(Filter())}) == 1
+    assert made.size < 10_000
+    listed(made, owned("p", "20"), version="20")
+    alone = made.size
+    for version in range(21, 2000):  # each with another text, of which only the last is still somebody's
+        made.event("MODIFIED", owned("p", str(version), priority=version))
+    assert made.size - alone < 1100 * 6000
+    assert made.size == made._budget.used
+    made.clear()
+    assert (made.size, made._budget.used) == (0, 0)
 
 
 def test_a_copy_is_told_of_what_changed_also_while_nobody_watched() -> None:
