@@ -21,10 +21,10 @@ class Merged:
     """`told`: the version that the client named."""
 
     def __init__(self, clusters: Iterable[str], told: str) -> None:
-        names = list(clusters)
-        self._versions = {name: text for name, text in versions.decode(told).items() if name in names}
+        self._versions = versions.decode(told)
+        """Those of clusters that give no answer stay: once they are back the client goes on from there."""
         self._columns: dict[str, Sequence[Mapping[str, Any]]] = {}
-        self._beginning = set(names)
+        self._beginning = set(clusters)
         """Clusters whose initial events have not all come."""
 
     def event(self, cluster: str, event: Mapping[str, Any]) -> Body | None:

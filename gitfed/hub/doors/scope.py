@@ -23,6 +23,8 @@ from gitfed.model.fleet import Reach as Health
 class Scope:
     sessions: list[Session] = field(default_factory=list)
     """In the order of their names."""
+    away: list[str] = field(default_factory=list)
+    """Those that are left out."""
     warnings: list[str] = field(default_factory=list)
     """Why clusters are left out."""
 
@@ -46,11 +48,13 @@ def of(hub: Hub, reach: Reach, rights: Rights, about: Request) -> Scope | None:
         any_of_them = True
         known = facts.get(name)
         if known is not None and known.reach is not Health.READY:
+            made.away.append(name)
             made.warnings.append(f"cluster {name} is not ready: what it has is left out")
             continue
         try:
             made.sessions.append(reach.session(name))
         except (NotThere, CredentialsError) as error:
+            made.away.append(name)
             made.warnings.append(f"{error.message}: what it has is left out")
     return made if any_of_them else None
 

@@ -1,7 +1,9 @@
 """A watch of the fleet: one stream for each cluster, and what they tell in one.
 
 It ends when one of them ends, and when a cluster can be asked that could not: the client begins again from the last
-version that it was told, where a cluster that is missing begins with everything it has.
+version that it was told, where a cluster that is missing begins with everything it has. A cluster that gives no answer
+keeps its place in that version; one that the fleet has no more, or not for this caller, does not: the client lists anew
+(410), else it would hold what was there for ever.
 """
 
 from __future__ import annotations
@@ -39,6 +41,9 @@ class Watch:
 
     async def serve(self, request: web.Request, about: Request, found: Scope) -> web.StreamResponse:
         told = request.query.get("resourceVersion") or ""
+        if left := sorted(versions.decode(told).keys() - {*found.names, *found.away}):
+            what = f"the version is one of a fleet with {', '.join(left)}: begin with a list anew"
+            return refusal.answer(request, 410, what)
         opened = await asyncio.gather(*(self._open(request, about, one, told) for one in found.sessions))
         streams = [(session, one) for session, one in zip(found.sessions, opened, strict=True)
                    if isinstance(one, aiohttp.ClientResponse)]  # fmt: skip
@@ -57,7 +62,7 @@ class Watch:
             await answer.prepare(request)
             merged = Merged([session.cluster for session, _ in streams], told)
             unseen = {name for name, one in failed.items() if one.status == 0}
-            coming = asyncio.create_task(self._one_more(request, about, set(found.names), unseen))
+            coming = asyncio.create_task(self._others(request, about, set(found.names), unseen))
             try:
                 await _follow(answer, streams, merged, coming)
             finally:
@@ -91,15 +96,16 @@ class Watch:
         finally:
             give_up(answer)
 
-    async def _one_more(self, request: web.Request, about: Request, known: set[str], unseen: set[str]) -> None:
-        """Until there is a cluster to be asked that was not there. One that did not answer (`unseen`) counts once it
-        was seen to be away, else the client would be sent round and round."""
+    async def _others(self, request: web.Request, about: Request, known: set[str], unseen: set[str]) -> None:
+        """Until there is a cluster to be asked that was not there, or one that was there has left. One that did not
+        answer (`unseen`) counts once it was seen to be away, else the client would be sent round and round."""
         caller = routes.caller(request)
+        first = set(known)
         while True:
-            found = scope.of(self._hub, self._reach, self._hub.rights_of(caller), about)
-            names = set(found.names) if found is not None else set()
+            found = scope.of(self._hub, self._reach, self._hub.rights_of(caller), about) or Scope()
+            names = set(found.names)
             known -= unseen - names
-            if names - known:
+            if names - known or first - names - set(found.away):
                 return
             await asyncio.sleep(_LOOK)
 
