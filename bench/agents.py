@@ -193,8 +193,9 @@ async def measure(agents: int = AGENTS, objects: int = OBJECTS, quiet: float = Q
         ("the same for each agent, and for each copy",
          f"{1000 * before.memory / agents:.0f} kB; {1000 * before.memory / agents / copies:.1f} kB"),
         ("quiet: processor of the hub", f"{100 * (after.cpu - before.cpu) / spent:.1f} % of a core"),
-        ("quiet: messages and bytes of each agent in a minute",
-         f"{60 * idle.messages / spent / agents:.1f}; {60 * idle.bytes / spent / agents:.0f}"),
+        ("quiet: messages, bytes and pings of each agent in a minute (target ≤ 1 message)",
+         f"{60 * idle.messages / spent / agents:.1f}; {60 * idle.bytes / spent / agents:.0f}; "
+         f"{60 * idle.pings / spent / agents:.1f}"),
         ("one commit: until half, and all, hold it (target ≤ 5 s)",
          f"{statistics.median(everywhere):.2f} s; {everywhere[-1]:.2f} s"),
         ("the hub knows it of all, after that", f"{told[-1]:.2f} s"),

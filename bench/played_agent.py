@@ -124,6 +124,8 @@ class Agent:
 @dataclass(slots=True)
 class Traffic:
     messages: int = 0
+    pings: int = 0
+    """That were answered."""
     down: int = 0
     up: int = 0
 
@@ -147,10 +149,13 @@ class Counted:
             traffic.up += len(data)
             await send(socket, data)
 
-        async def received(socket: WebSocket) -> bytes:
+        async def received(socket: WebSocket) -> bytes | None:
             data = await receive(socket)
-            traffic.messages += 1
-            traffic.down += len(data)
+            if data is None:
+                traffic.pings += 1
+            else:
+                traffic.messages += 1
+                traffic.down += len(data)
             return data
 
         WebSocket.send, WebSocket.receive = sent, received  # type: ignore[method-assign]
@@ -164,4 +169,6 @@ class Counted:
 
     def since(self, before: Traffic) -> Traffic:
         now = self.traffic
-        return Traffic(now.messages - before.messages, now.down - before.down, now.up - before.up)
+        return Traffic(
+            now.messages - before.messages, now.pings - before.pings, now.down - before.down, now.up - before.up
+        )

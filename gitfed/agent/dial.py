@@ -135,8 +135,9 @@ class Dial:
             self._lease = welcome.lease
             keeper.reporter.told.connect(welcome.digests)
             self._link = connection = link.Link(
-                socket, keeper.reporter.told, keeper.heard, lease=welcome.lease, taken=keeper.taken, asked=self._asked
-            )
+                socket, keeper.reporter.told, keeper.heard, lease=welcome.lease, taken=keeper.taken, asked=self._asked,
+                life=link.SignsOfLife.of(welcome.version, agent=True),
+            )  # fmt: skip
             keeper.poke, keeper.connected, self.error = connection.poke, True, ""
             self.connections += 1
             log.info("connected to the hub", extra={"hub": self._hub.url, "cluster": keeper.cluster})
@@ -170,7 +171,7 @@ class Dial:
                 opened = await asyncio.wait_for(
                     session.ws_connect(
                         f"{self._hub.url.rstrip('/')}{PATH}", ssl=context or True, max_msg_size=frames.LARGEST,
-                        compress=0, autoping=True,
+                        compress=0, autoping=False,
                     ),
                     _HANDSHAKE,
                 )  # fmt: skip

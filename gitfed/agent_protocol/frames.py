@@ -15,11 +15,13 @@ from pydantic import Field, TypeAdapter, ValidationError
 
 from gitfed.errors import LinkError
 
-NEWEST = 2
-OLDEST = 1
+NEWEST = 3
+OLDEST = 2
 """Versions of the protocol that are understood: the present one and the one before."""
 STREAMS = 2
 """The version from which on an agent dials back when it is asked for a stream."""
+PINGS = 3
+"""The version from which on the agent's pings are the signs of life of both sides, and no `beat` is sent."""
 LARGEST = 8 << 20
 """Bytes of one frame. An object of Kubernetes has 1.5 MiB at most, and there are two of each while it changes."""
 USUAL = 256 << 10

@@ -2,6 +2,9 @@
 
 It sends what `Told` has to say whenever there is something, hands what is heard to whoever keeps it, carries questions
 and answers, and notices silence: who sends nothing for the length of a lease is gone, whatever TCP believes.
+
+While nothing changes no message goes either way. That both sides live is shown by pings of the WebSocket, which the
+agent sends and the hub answers: a few bytes each, that no proxy on the way mistakes for an idle connection.
 """
 
 from __future__ import annotations
@@ -10,6 +13,7 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Awaitable, Callable, Coroutine
+from enum import Enum
 from typing import Any, Protocol, TypeVar
 
 from gitfed.agent_protocol import frames
@@ -27,18 +31,38 @@ _MOST_ASKED = 32
 _GOODBYE = 2.0
 
 
+class SignsOfLife(Enum):
+    """How this side shows that it lives while it has nothing to say."""
+
+    BEATS = "beats"
+    """By messages, as both sides of the version before."""
+    PINGS = "pings"
+    """It pings, and is answered: the agent's side."""
+    ANSWERS = "answers"
+    """It answers pings: the hub's side."""
+
+    @classmethod
+    def of(cls, version: int, *, agent: bool) -> SignsOfLife:
+        if version < frames.PINGS:
+            return cls.BEATS
+        return cls.PINGS if agent else cls.ANSWERS
+
+
 class Socket(Protocol):
-    """Messages, whole ones. Both end with LinkCut."""
+    """Messages, whole ones. All but `close` end with LinkCut."""
 
     async def send(self, data: bytes) -> None: ...
-    async def receive(self) -> bytes: ...
+    async def receive(self) -> bytes | None:
+        """None: a ping, which is answered by then, or the answer to one."""
+
+    async def ping(self) -> None: ...
     async def close(self) -> None: ...
 
 
 async def greet(socket: Socket, hello: Hello, patience: float) -> Welcome:
     """The agent's side of the handshake. Raises LinkError."""
     await socket.send(frames.encode(hello))
-    answer = frames.decode(await _received(socket, patience))
+    answer = await _greeting(socket, patience)
     if isinstance(answer, Bye):
         raise LinkError(answer.why, final=answer.final)
     if not isinstance(answer, Welcome):
@@ -50,7 +74,7 @@ async def greet(socket: Socket, hello: Hello, patience: float) -> Welcome:
 
 async def greeted(socket: Socket, patience: float) -> Hello:
     """The hub's side, to be answered with a Welcome or a Bye. Raises LinkError."""
-    hello = frames.decode(await _received(socket, patience))
+    hello = await _greeting(socket, patience)
     if not isinstance(hello, Hello):
         raise LinkError("an agent begins with a greeting")
     return hello
@@ -77,7 +101,14 @@ async def _within(work: Coroutine[Any, Any, _T], seconds: float) -> _T:
         task.cancel()
 
 
-async def _received(socket: Socket, patience: float) -> bytes:
+async def _greeting(socket: Socket, patience: float) -> Frame:
+    data = await _received(socket, patience)
+    if data is None:
+        raise LinkError("a connection begins with a greeting")
+    return frames.decode(data)
+
+
+async def _received(socket: Socket, patience: float) -> bytes | None:
     try:
         return await _within(socket.receive(), patience)
     except TimeoutError:
@@ -98,6 +129,7 @@ class Link:
         taken: Callable[[Change], None],
         asked: Callable[[str, Any], Awaitable[Any]],
         alive: Callable[[], None] = lambda: None,
+        life: SignsOfLife = SignsOfLife.BEATS,
     ) -> None:
         self._socket = socket
         self._told = told
@@ -106,6 +138,7 @@ class Link:
         self._taken = taken
         self._asked = asked
         self._alive = alive
+        self._life = life
         self._wake = asyncio.Event()
         self._questions: dict[int, asyncio.Future[Any]] = {}
         self._last_question = 0
@@ -157,8 +190,11 @@ class Link:
         await refuse(self._socket, error)
 
     async def _send(self, frame: Frame) -> None:
+        await self._sent(self._socket.send(frames.encode(frame)))
+
+    async def _sent(self, sending: Coroutine[Any, Any, None]) -> None:
         try:
-            await _within(self._socket.send(frames.encode(frame)), self._lease)
+            await _within(sending, self._lease)
         except TimeoutError:
             raise LinkCut(f"nothing could be sent for {self._lease:g} s") from None
 
@@ -174,13 +210,18 @@ class Link:
     async def _beat(self) -> None:
         while True:
             await asyncio.sleep(self._lease / BEATS)
-            await self._send(Beat())
+            if self._life is SignsOfLife.BEATS:
+                await self._send(Beat())
+            elif self._life is SignsOfLife.PINGS:
+                await self._sent(self._socket.ping())
 
     async def _read(self) -> None:
         while True:
             data = await _received(self._socket, self._lease)
-            frame = frames.decode(data)
             self._alive()
+            if data is None:
+                continue
+            frame = frames.decode(data)
             if isinstance(frame, Put):
                 change = self._heard.take(frame, len(data))
                 if change is not None and (change.set or change.gone):

@@ -1,8 +1,9 @@
-"""A WebSocket of aiohttp, of either side, as a `link.Socket`."""
+"""A WebSocket of aiohttp, of either side and opened without `autoping`, as a `link.Socket`."""
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable
 from contextlib import suppress
 
 import aiohttp
@@ -18,19 +19,30 @@ class WebSocket:
         self._socket = socket
 
     async def send(self, data: bytes) -> None:
-        try:
-            await self._socket.send_bytes(data)
-        except (ConnectionError, RuntimeError, aiohttp.ClientError) as error:
-            raise LinkCut("the connection is gone") from error
+        await self._written(self._socket.send_bytes(data))
 
-    async def receive(self) -> bytes:
+    async def receive(self) -> bytes | None:
         message = await self._socket.receive()
         if message.type is aiohttp.WSMsgType.BINARY:
             data: bytes = message.data
             return data
+        if message.type is aiohttp.WSMsgType.PING:
+            await self._written(self._socket.pong(message.data))
+            return None
+        if message.type is aiohttp.WSMsgType.PONG:
+            return None
         if message.type is aiohttp.WSMsgType.TEXT:
             raise LinkError("a frame is no binary message")
         raise LinkCut("the other side is gone")
+
+    async def ping(self) -> None:
+        await self._written(self._socket.ping())
+
+    async def _written(self, writing: Awaitable[None]) -> None:
+        try:
+            await writing
+        except (ConnectionError, RuntimeError, aiohttp.ClientError) as error:
+            raise LinkCut("the connection is gone") from error
 
     async def close(self) -> None:
         with suppress(ConnectionError, RuntimeError, aiohttp.ClientError, TimeoutError):

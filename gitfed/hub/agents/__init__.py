@@ -52,7 +52,7 @@ class _Door:
     async def open(self, request: web.Request) -> web.StreamResponse:
         name = routes.agent(request)
         routes.audited(request, cluster=name)
-        answer = web.WebSocketResponse(max_msg_size=frames.LARGEST, compress=False, autoping=True, timeout=2.0)
+        answer = web.WebSocketResponse(max_msg_size=frames.LARGEST, compress=False, autoping=False, timeout=2.0)
         await answer.prepare(request)
         socket = WebSocket(answer)
         try:
@@ -86,7 +86,7 @@ class _Door:
         member.agent.may_attach(hello.instance)
         connection = link.Link(
             socket, member.told, member.reports.heard, lease=member.lease, taken=member.taken, asked=member.answer,
-            alive=member.heard,
+            alive=member.heard, life=link.SignsOfLife.of(version, agent=False),
         )  # fmt: skip
         await member.agent.attach(connection, hello.instance, program=hello.program, protocol=version)
         member.connected()
