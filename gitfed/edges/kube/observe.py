@@ -79,6 +79,9 @@ class Observer:
         """No longer wanted at some time since `run` last looked: to be followed anew if it is wanted again."""
         self._wake = reflect.Wake()
         self._unread: dict[Kind, str] = {}
+        self._new: set[Kind] = set()
+        """Wanted since all were read last. They count as unread until each of them was read, or could not be: who knows
+        of Deployments and not of namespaces would make the one before the other."""
         self._settled = asyncio.Event()
         self._looks: dict[ObjectKey, asyncio.Task[None]] = {}
         owned.on_change(self._entries_changed)
@@ -106,7 +109,7 @@ class Observer:
             inventory_read=self._inventory.readable,
             repository_id=owned.repository_id,
             term=owned.term,
-            unread=frozenset(self._unread) | looked_for,
+            unread=frozenset(self._unread) | self._new | looked_for,
             error=self._inventory.problem or next(iter(sorted(self._unread.values())), ""),
         )
 
@@ -130,6 +133,8 @@ class Observer:
         for kind in chosen:
             if kind not in self._wanted or kind in self._dropped:
                 self._unread[kind] = _NOT_YET
+                self._new.add(kind)
+        self._new &= chosen.keys()
         self._wanted = chosen
         self._wants.set()
         self._note_settled()
@@ -281,8 +286,12 @@ class Observer:
         return not unread and not self._looks
 
     def _note_settled(self) -> None:
-        if self._is_settled():
-            self._settled.set()
+        if not self._is_settled():
+            return
+        self._settled.set()
+        if self._new:
+            self._new.clear()
+            self._cluster_changed(self.cluster)
 
     def _listed(self, kind: Kind, resource: Resource, bodies: Mapping[ObjectKey, Body]) -> None:
         for key, body in bodies.items():

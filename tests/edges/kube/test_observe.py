@@ -23,6 +23,7 @@ from tests.edges.kube.wire import cable
 
 CONFIG_MAP = Kind("", "ConfigMap")
 SECRET = Kind("", "Secret")
+SERVICE = Kind("", "Service")
 
 
 class Requests(Session):
@@ -286,6 +287,28 @@ async def test_what_happened_while_the_cable_was_cut_is_seen_afterwards(place: P
                 )
             )
             await seen.until(lambda: not seen.observer.live().unread)
+
+
+async def test_kinds_that_are_wanted_together_count_as_read_together(place: Place) -> None:
+    """A plan that knows of no namespace yet, and of no Deployment, would put the one before the other."""
+
+    class Slow(Requests):
+        answers = asyncio.Event()
+
+        async def request(self, method: str, path: str, **options: Any) -> Answer:
+            if path == "/api/v1/secrets":
+                await self.answers.wait()
+            return await super().request(method, path, **options)
+
+    body = labelled(place, "a", {"k": "1"})
+    await place.post(body)
+    session = Slow("m1", place.session.connection)
+    async with seeing(place, SERVICE, session=session) as seen:
+        seen.observer.want([SERVICE, CONFIG_MAP, SECRET])
+        await seen.until(lambda: key_of(body) in seen.observer.objects())
+        assert seen.observer.live().unread == {CONFIG_MAP, SECRET}
+        session.answers.set()
+        await seen.until(lambda: not seen.observer.live().unread)
 
 
 async def test_kinds_that_are_no_longer_wanted_are_forgotten_and_new_ones_are_read(place: Place) -> None:
