@@ -65,8 +65,11 @@ async def leave(
         return left
     inventory.repository_id = repository_id or snapshot.repository_id
     await inventory.raise_term(snapshot.term + 1)
+    # Whoever led until now may have intended more since it was read, and may have begun a shard that no header names.
+    await inventory.outdate()
+    listed = await inventory.read(expected=0)
     leaving = _Leaving(session, Discovery(session), federation, delete, left)
-    entries = list(snapshot.entries.values())
+    entries = list(listed.entries.values())
     done = 0
 
     def one_more() -> None:

@@ -217,12 +217,16 @@ class Inventory:
         if self._session.fence is not None:
             await self._outdate()
 
-    async def _outdate(self) -> None:
-        """Make every write of an earlier leader that is still on its way one to an old version.
+    async def outdate(self) -> None:
+        """After `raise_term`: make every write of an earlier leader that is still on its way one to an old version.
 
         The term stands in shard 0 alone. After this, what we know of all shards is all that there is: nobody else's
-        intention arrives later, and so no object of which nobody knows.
+        intention arrives later, and so no object of which nobody knows. Raises ClusterError.
         """
+        async with self._writing:
+            await self._outdate()
+
+    async def _outdate(self) -> None:
         outcomes = await asyncio.gather(
             *(self._outdate_shard(number) for number in self._shards.known if number), return_exceptions=True
         )

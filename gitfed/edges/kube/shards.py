@@ -196,6 +196,9 @@ class Shards:
             self.take(number, await self._session.json("GET", f"{PATH}/{self.name(number)}"))
         except errors.ObjectNotFound:
             self.drop(number)
+        if self._missing() and not self._broken:
+            # The header may name one that was made since all were read; a list tells whether that is so.
+            await self.read(len(self.entries()))
         if self.problem:
             raise self.damaged()
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 import pytest
 
-from gitfed.edges.kube import inventory
-from gitfed.errors import ObjectNotFound
+from gitfed.edges.kube import inventory, inventory_format
+from gitfed.errors import NotOwned, ObjectNotFound
 from gitfed.model.base import key_of
 from gitfed.model.fleet import InventoryEntry
 from gitfed.offline import leaving
@@ -47,3 +48,38 @@ async def test_what_a_daemon_writes_in_the_same_moment_does_not_stay_ours(
     else:
         assert left.released == [key_of(body)]
         assert "gitfed.io/federation" not in ((await place.get(body))["metadata"].get("labels") or {})
+
+
+@pytest.mark.parametrize("raised", [False, True], ids=["before the term was raised", "after it"])
+async def test_what_a_daemon_intends_while_the_cluster_leaves_goes_with_the_rest(
+    place: Place, monkeypatch: pytest.MonkeyPatch, raised: bool
+) -> None:
+    federation = f"acme-{place.namespace}"
+    book = inventory.Inventory(
+        place.session, federation=federation, repository_id="repo-1", leader="run-0123456789ab-daemon"
+    )
+    await book.read()
+    await book.raise_term(1)
+    bodies = [place.config_map(name, {"a": "b"}, labels={"gitfed.io/federation": federation}) for name in ("a", "b")]
+    assert [inventory_format.shard_of(key_of(body)) != 0 for body in bodies] == [True, True]
+    await book.record([InventoryEntry(key_of(bodies[0]), "", "", None)])
+    raise_term = inventory.Inventory.raise_term
+
+    async def meanwhile() -> None:
+        with suppress(NotOwned):
+            await book.record([InventoryEntry(key_of(bodies[1]), "", "", None)])
+            await place.post(bodies[1])
+
+    async def and_the_daemon_goes_on(self: Any, term: int) -> None:
+        if not raised:
+            await meanwhile()
+        await raise_term(self, term)
+        if raised:
+            await meanwhile()
+
+    monkeypatch.setattr(inventory.Inventory, "raise_term", and_the_daemon_goes_on)
+    await leaving.leave(place.session, federation=federation, repository_id="repo-1", delete=True, wait=30)
+    with pytest.raises(ObjectNotFound):
+        await place.get(bodies[1])
+    again = inventory.Inventory(place.session, federation=federation, repository_id="repo-1")
+    assert not (await again.read()).present
