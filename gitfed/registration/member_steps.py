@@ -6,6 +6,7 @@ a registration that was cut short goes on with the same key, for which the hub s
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import binascii
 import contextlib
@@ -15,11 +16,12 @@ from typing import Any
 from gitfed import errors
 from gitfed.edges.kube.session import APPLY, Session
 from gitfed.model.base import Body
-from gitfed.model.keys import CLUSTER_ANNOTATION, HUB_ANNOTATION
+from gitfed.model.keys import CLUSTER_ANNOTATION, HUB_ANNOTATION, NAME_LABEL
 from gitfed.registration import agent_manifests
 from gitfed.registration.agent_manifests import NAME, Agent, Identity
 
 _MANAGER = "gitfed-register"
+_LOOK_AGAIN = 0.5
 _RBAC = "/apis/rbac.authorization.k8s.io/v1"
 _PLURALS = {
     "Secret": ("/api/v1", "secrets"),
@@ -86,14 +88,35 @@ async def put_workload(session: Session, agent: Agent) -> None:
         await _apply(session, body)
 
 
-async def stop(session: Session, namespace: str) -> None:
-    """The agent, and nothing that it knows or may."""
+async def stop(session: Session, namespace: str, wait: float) -> None:
+    """The agent, and nothing that it knows or may; `wait`: seconds that its pods get to end in.
+
+    One that ends finishes what it writes, and whoever cleans up beside it leaves that behind. Raises ClusterError.
+    """
     await _delete(session, "Deployment", namespace)
+    end = asyncio.get_running_loop().time() + wait
+    while pods := await _pods(session, namespace):
+        if asyncio.get_running_loop().time() > end:
+            raise errors.ClusterError(
+                f"cluster {session.cluster}: the agent's pod {pods[0]} has not ended yet", cluster=session.cluster,
+                hint="do it again; a pod whose node is gone goes with kubectl delete pod --force",
+            )  # fmt: skip
+        await asyncio.sleep(_LOOK_AGAIN)
+
+
+async def _pods(session: Session, namespace: str) -> list[str]:
+    """Those that run the agent, by name."""
+    query = {"labelSelector": f"{NAME_LABEL}={NAME}"}
+    listed = await session.json("GET", f"/api/v1/namespaces/{namespace}/pods", query=query)
+    over = ("Succeeded", "Failed")
+    return sorted(
+        pod["metadata"]["name"] for pod in listed["items"] if (pod.get("status") or {}).get("phase") not in over
+    )
 
 
 async def remove(session: Session, namespace: str) -> None:
     """Everything of it but the namespace, which others may live in. The Secret last: who does this again needs it."""
-    await stop(session, namespace)
+    await _delete(session, "Deployment", namespace)
     await _delete(session, "ClusterRoleBinding", "", agent_manifests.binding_name(namespace))
     for kind in ("RoleBinding", "Role", "ServiceAccount", "Secret"):
         await _delete(session, kind, namespace)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -19,6 +20,7 @@ from gitfed.edges.kube.session import Session
 from gitfed.registration import agent_manifests, enrol, hub_client, member_steps
 from gitfed.registration.agent_manifests import Agent, Identity
 from gitfed.registration.enrol import Asked
+from tests import patience
 from tests.clusters.embedded import EmbeddedFleet
 from tests.hub.enrolment.site import ledger, token
 from tests.hub.stage import EVERYWHERE, Staged, staged
@@ -208,6 +210,25 @@ async def test_an_agent_that_is_removed_leaves_nothing_but_the_namespace(tmp_pat
             await member_steps.remove(at, "gitfed-system")
             assert not await made(at)
         assert await member_steps._get(at, "Namespace", "", "gitfed-system") is not None
+
+
+async def test_an_agent_has_stopped_when_its_pods_have_ended(member: EmbeddedFleet) -> None:
+    async with session(member) as at:
+        await at.request(
+            "POST", "/api/v1/namespaces", body=agent_manifests.namespace(Agent("edge-1", "", "gitfed-system", ""))
+        )
+        pods = "/api/v1/namespaces/gitfed-system/pods"
+        labels = {"app.kubernetes.io/name": "gitfed-agent"}
+        for name, own in (("gitfed-agent-1", labels), ("another", {})):
+            body = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "labels": own},
+                    "spec": {"containers": [{"name": "agent", "image": "gitfed:1"}]}}  # fmt: skip
+            await at.request("POST", pods, body=body)
+        with pytest.raises(errors.ClusterError) as refused:
+            await member_steps.stop(at, "gitfed-system", 0.0)
+        assert refused.value.message == "cluster edge-1: the agent's pod gitfed-agent-1 has not ended yet"
+        stopping = asyncio.create_task(member_steps.stop(at, "gitfed-system", patience.SECONDS))
+        await at.request("DELETE", f"{pods}/gitfed-agent-1", query={"gracePeriodSeconds": "0"})
+        await stopping
 
 
 def test_a_certificate_is_renewed_when_a_fifth_of_its_life_is_left(tmp_path: Path) -> None:

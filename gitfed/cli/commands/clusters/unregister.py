@@ -25,7 +25,7 @@ from gitfed.errors import HubError, HubUnreachable, UsageError
 @options.option("-n", "--namespace", shared=False, metavar="NAME", default="gitfed-system", show_default=True,
                 help="Where the agent lives.")  # fmt: skip
 @options.option("--wait", shared=False, type=options.Duration(), default="60s", show_default=True, metavar="DURATION",
-                help="How long deleted objects may take to go.")  # fmt: skip
+                help="How long the agent's pod may take to end, and then deleted objects to go.")  # fmt: skip
 @options.option("--force", shared=False, is_flag=True,
                 help="Also when the hub cannot be reached: the certificate counts on then.")  # fmt: skip
 @options.option("--allow-exec-credentials", is_flag=True,
@@ -55,8 +55,8 @@ def command(
     gitfed unregister edge-7 --cluster-kubeconfig admin.conf --delete-objects --commit && git push
 
     \b
-    Exit codes: 0 done · 2 bad usage, no such cluster · 4 the cluster or the hub cannot be reached, or objects are
-    still there when the time is over (do it again).
+    Exit codes: 0 done · 2 bad usage, no such cluster · 4 the cluster or the hub cannot be reached, or the agent's
+    pod or objects are still there when the time is over (do it again).
     """
     if objects is None:
         raise UsageError("what of its objects?", hint="--delete-objects or --keep-objects")
@@ -68,7 +68,7 @@ def command(
     if dry_run:
         unjoin.preview(checkout, name, objects, cluster_kubeconfig, cluster_context, credentials)
     else:
-        _check(name, cluster_kubeconfig, cluster_context, credentials, namespace)
+        _stop(name, cluster_kubeconfig, cluster_context, credentials, namespace, wait)
         left = unjoin.clean(checkout, name, objects, cluster_kubeconfig, cluster_context, wait, False, credentials)
         if left is not None and left.remaining:
             return exits.UNREACHABLE
@@ -83,7 +83,9 @@ def command(
     return 0
 
 
-def _check(name: str, kubeconfig: Path, context: str, credentials: options.Credentials, namespace: str) -> None:
+def _stop(
+    name: str, kubeconfig: Path, context: str, credentials: options.Credentials, namespace: str, wait: float
+) -> None:
     """Stop the agent, once it is known to be that of this cluster."""
     from gitfed.registration import member_steps
 
@@ -93,7 +95,7 @@ def _check(name: str, kubeconfig: Path, context: str, credentials: options.Crede
             if present.cluster and present.cluster != name:
                 raise UsageError(f"the agent in namespace {namespace} is that of cluster {present.cluster}",
                                  hint="name the cluster's own context with --cluster-context")  # fmt: skip
-            await member_steps.stop(session, namespace)
+            await member_steps.stop(session, namespace, wait)
 
     asyncio.run(work())
 
