@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Self
 from urllib.parse import urlsplit
@@ -22,17 +23,23 @@ _CHUNK = 65536
 
 
 class Cable:
-    """The way to one port. `port` is this side of it."""
+    """The way to one port, or to several that serve the same: as with a Service of Kubernetes, each connection goes to
+    the next one that takes it. `port` is this side of it."""
 
-    def __init__(self, loop: beside.Loop, target: int) -> None:
+    def __init__(self, loop: beside.Loop, targets: Iterable[int]) -> None:
         self._loop = loop
-        self._target = target
+        self.targets = list(targets)
+        self._turn = 0
         self._open = asyncio.Event()
         self._open.set()
         self._pumps: set[asyncio.Task[None]] = set()
         self.passed = 0
         """Bytes towards the server since the beginning."""
         self.port: int = loop.call(self._listen())
+
+    def begin_with(self, target: int) -> None:
+        """The next connection goes there, if it is taken."""
+        self._turn = self.targets.index(target) - 1
 
     def cut(self) -> None:
         self._loop.call(self._switch(whole=False))
@@ -58,7 +65,7 @@ class Cable:
         ends = [writer]
         try:
             await self._open.wait()
-            away, there = await asyncio.open_connection(_LOOPBACK, self._target)
+            away, there = await self._connected()
             ends.append(there)
             async with asyncio.TaskGroup() as group:
                 group.create_task(self._pump(reader, there, towards=True))
@@ -68,6 +75,17 @@ class Cable:
         finally:
             for end in ends:
                 end.close()
+
+    async def _connected(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        """Raises OSError when nobody takes it."""
+        error = OSError("nobody is there")
+        for _ in self.targets:
+            self._turn += 1
+            try:
+                return await asyncio.open_connection(_LOOPBACK, self.targets[self._turn % len(self.targets)])
+            except OSError as refused:
+                error = refused
+        raise error
 
     async def _pump(self, source: asyncio.StreamReader, sink: asyncio.StreamWriter, *, towards: bool) -> None:
         while True:
@@ -103,8 +121,8 @@ class Cables:
             self._loop.call(cable._close())
         self._loop.close()
 
-    def to(self, port: int) -> Cable:
-        cable = Cable(self._loop, port)
+    def to(self, *ports: int) -> Cable:
+        cable = Cable(self._loop, ports)
         self._cables.append(cable)
         return cable
 

@@ -1,7 +1,7 @@
 """The suite runs on the embedded fleet always, and unchanged on real API servers when they are at hand.
 
-A test that takes `faulty` beside `world` has switches for faults in that world's clusters; only the embedded fleet can
-make them on demand.
+A module whose tests are about other worlds lists them as `WORLDS`. A test that takes `faulty` beside `world` has
+switches for faults in that world's clusters; only the embedded fleet can make them on demand.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from tests.e2e.world import World
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "world" in metafunc.fixturenames and "faulty" not in metafunc.fixturenames:
-        metafunc.parametrize("world", worlds.BOTH, indirect=True)
+        metafunc.parametrize("world", getattr(metafunc.module, "WORLDS", worlds.BOTH), indirect=True)
 
 
 @pytest.fixture

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import re
 import signal
 import socket
-import subprocess
-import sys
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-
-import pytest
 
 from gitfed.edges import certificate_pins
 from gitfed.edges.certificates import Authority
@@ -40,16 +35,15 @@ class Agent:
     """`gitfed agent` as a process."""
 
     def __init__(self, world: World, url: str, credentials: Path, context: str, number: int) -> None:
+        self.context, self.url, self.credentials = context, url, credentials
         self.log_path = world.directory / f"agent-{context}-{number}.log"
-        self._file = self.log_path.open("wb")
-        self.process = subprocess.Popen(
+        self.process = world.begin(
             [
-                sys.executable, "-m", "gitfed", "agent", "--hub-url", url, "--hub-credentials", str(credentials),
-                "--kubeconfig", str(world.kubeconfig), "--context", context, "--logging-format", "json",
-                "--cluster-status-update-frequency", "1s", "--cluster-failure-threshold", "1s",
-                "--cluster-success-threshold", "1s",
+                "agent", "--hub-url", url, "--hub-credentials", str(credentials), "--kubeconfig", str(world.kubeconfig),
+                "--context", context, "--logging-format", "json", "--cluster-status-update-frequency", "1s",
+                "--cluster-failure-threshold", "1s", "--cluster-success-threshold", "1s",
             ],
-            stdout=subprocess.DEVNULL, stderr=self._file, env=world.environment,
+            self.log_path,
         )  # fmt: skip
 
     def text(self) -> str:
@@ -58,13 +52,10 @@ class Agent:
     def kill(self) -> None:
         self.process.send_signal(signal.SIGKILL)
         self.process.wait(patience.SECONDS)
-        self._file.close()
 
     def stop(self) -> int:
         self.process.send_signal(signal.SIGTERM)
-        code = self.process.wait(patience.SECONDS)
-        self._file.close()
-        return code
+        return self.process.wait(patience.SECONDS)
 
 
 class Pulled:
@@ -89,11 +80,11 @@ class Pulled:
             *arguments, kubeconfig=self.nowhere,
         )  # fmt: skip
 
-    def credentials(self, name: str) -> Path:
-        """What an agent of that cluster is given."""
+    def credentials(self, name: str, life: timedelta = timedelta(hours=1)) -> Path:
+        """What an agent of that cluster is given; `life`: what is left of its certificate's."""
         self.world.data.mkdir(exist_ok=True)
         authority = Authority.open(self.folder)
-        now, life = datetime.now(UTC), timedelta(hours=1)
+        now = datetime.now(UTC)
         pair = authority.client(agent_identity.common_name(name), [agent_identity.GROUP], life)
         read = certificate_pins.read(pair.certificate)
         issued = Issued(read.serial, read.key, read.begins, read.ends)
@@ -113,44 +104,7 @@ class Pulled:
         self.agents.append(agent)
         return agent
 
-    def start_agents(self) -> None:
-        for name in self.world.names:
-            self.agent(name)
-
     def close(self) -> None:
         for agent in self.agents:
             if agent.process.poll() is None:
                 agent.kill()
-
-
-class PulledWorld(World):
-    """The same world to a test, with every cluster pulled: what is written as a push cluster becomes one, and daemons
-    have a hub that the clusters' agents find."""
-
-    pulled: Pulled
-
-    def write(self, files: Mapping[str, str | None]) -> None:
-        super().write({name: _pulls(text) if text else text for name, text in files.items()})
-
-    def daemon(self, *arguments: str, repo: str = "", kubeconfig: Path | None = None) -> Daemon:
-        if not hasattr(self, "pulled"):
-            self.pulled = Pulled(self)
-            self.pulled.start_agents()
-        hub = ("--hub-address", f"127.0.0.1:{self.pulled.port}", "--hub-url", self.pulled.url)
-        own = [re.sub(":0$", f":{self.pulled.port}", one) for one in arguments]  # any port, say the tests of hubs
-        return super().daemon(*hub, *own, repo=repo, kubeconfig=kubeconfig or self.pulled.nowhere)
-
-    def apply(self, *arguments: str, check: bool = True) -> subprocess.CompletedProcess[str]:
-        pytest.skip("agents listen to gitfed run alone: gitfed apply carries out nothing in pulled clusters")
-
-    def close(self) -> None:
-        if hasattr(self, "pulled"):
-            self.pulled.close()
-        super().close()
-
-
-def _pulls(text: str) -> str:
-    for quote in ("", '"'):
-        name = f"{quote}syncMode{quote}: {quote}"
-        text = text.replace(f"{name}Push{quote}", f"{name}Pull{quote}")
-    return text

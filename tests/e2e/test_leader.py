@@ -13,7 +13,7 @@ import pytest
 from tests import needs, patience
 from tests.e2e.world import Daemon, World, cluster, deployment, policy, settings
 
-pytestmark = [pytest.mark.e2e, needs.pushed("agents find one hub, and each of these daemons has one of its own")]
+pytestmark = pytest.mark.e2e
 
 BASE = {
     "gitfed.json": settings(),
@@ -141,6 +141,7 @@ def test_apply_leaves_a_running_daemon_its_lead_or_gives_it_back(world: World) -
     world.apply(*data)
 
 
+@needs.pushed("an agent listens to the one hub that it dialled: no other daemon takes the lead in its cluster")
 def test_a_daemon_in_whose_place_another_leads_is_not_ready(world: World) -> None:
     world.push(BASE)
     old = world.daemon()

@@ -32,7 +32,7 @@ class Behind:
         self.remote: Cable = cables.to(address.port)
         self.repo = f"git://127.0.0.1:{self.remote.port}{address.path}"
         self.kubeconfig: Path = world.directory / "cut.kubeconfig"
-        self.clusters = cables.kubeconfig(world.kubeconfig, self.kubeconfig)
+        self.clusters = world.ways(cables, self.kubeconfig)
 
 
 @pytest.fixture

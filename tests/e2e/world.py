@@ -10,11 +10,12 @@ import sys
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import yaml
 
 from tests import patience
+from tests.clusters.cable import Cable, Cables
 from tests.clusters.rest import Endpoint, RefusedError
 
 PLURALS = {"Namespace": "namespaces", "ConfigMap": "configmaps", "Secret": "secrets", "Service": "services",
@@ -28,14 +29,13 @@ class Daemon:
 
     def __init__(self, world: World, *arguments: str, repo: str = "", kubeconfig: Path | None = None) -> None:
         self.log_path = world.directory / f"daemon-{len(world.daemons)}.log"
-        self._file = self.log_path.open("wb")
-        self.process = subprocess.Popen(
+        self.process = world.begin(
             [
-                sys.executable, "-m", "gitfed", "run", "--repo", repo or str(world.bare),
-                "--kubeconfig", str(kubeconfig or world.kubeconfig), "--data-dir", str(world.data),
-                "--interval", "1s", "--logging-format", "json", "--health-address", "127.0.0.1:0", *arguments,
+                "run", "--repo", repo or str(world.bare), "--kubeconfig", str(kubeconfig or world.kubeconfig),
+                "--data-dir", str(world.data), "--interval", "1s", "--logging-format", "json",
+                "--health-address", "127.0.0.1:0", *arguments,
             ],
-            stdout=subprocess.DEVNULL, stderr=self._file, env=world.environment,
+            self.log_path,
         )  # fmt: skip
 
     def lines(self) -> list[dict[str, Any]]:
@@ -54,13 +54,22 @@ class Daemon:
         """Like a power cut: no chance to finish anything."""
         self.process.send_signal(signal.SIGKILL)
         self.process.wait(patience.SECONDS)
-        self._file.close()
 
     def stop(self) -> int:
         self.process.send_signal(signal.SIGTERM)
-        code = self.process.wait(patience.SECONDS)
-        self._file.close()
-        return code
+        return self.process.wait(patience.SECONDS)
+
+
+class Running(Protocol):
+    """A process, as a test sees it."""
+
+    @property
+    def pid(self) -> int: ...
+    @property
+    def returncode(self) -> int | None: ...
+    def poll(self) -> int | None: ...
+    def wait(self, timeout: float) -> int: ...
+    def send_signal(self, sig: int) -> None: ...
 
 
 class World:
@@ -132,11 +141,25 @@ class World:
         self.daemons.append(daemon)
         return daemon
 
-    def gitfed(self, *arguments: str, check: bool = True) -> subprocess.CompletedProcess[str]:
-        done = subprocess.run(
+    def ways(self, cables: Cables, kubeconfig: Path) -> Mapping[str, Cable]:
+        """Between the clusters and a daemon that is given this kubeconfig, which is written: they can be cut."""
+        return cables.kubeconfig(self.kubeconfig, kubeconfig)
+
+    def begin(self, arguments: list[str], log: Path) -> Running:
+        """`gitfed` with these, and its log in this file."""
+        with log.open("wb") as file:
+            command = [sys.executable, "-m", "gitfed", *arguments]
+            return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=file, env=self.environment)
+
+    def done(self, arguments: list[str]) -> subprocess.CompletedProcess[str]:
+        """The same, for a command that ends."""
+        return subprocess.run(
             [sys.executable, "-m", "gitfed", *arguments], capture_output=True, text=True, env=self.environment,
             cwd=self.work, timeout=patience.SECONDS, check=False,
         )  # fmt: skip
+
+    def gitfed(self, *arguments: str, check: bool = True) -> subprocess.CompletedProcess[str]:
+        done = self.done(list(arguments))
         if check and done.returncode:
             raise AssertionError(f"gitfed {' '.join(arguments)}: {done.returncode}\n{done.stdout}\n{done.stderr}")
         return done

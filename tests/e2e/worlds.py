@@ -6,6 +6,7 @@ Each is a context manager over (names of clusters, folder) and gives an empty re
 from __future__ import annotations
 
 import contextlib
+import functools
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from tests import needs
 from tests.clusters import beside
 from tests.clusters.apiserver import RealApiServer, real_fleet
 from tests.clusters.embedded import EmbeddedFleet
-from tests.e2e.pulled import PulledWorld
+from tests.e2e.pulled_world import PulledWorld
 from tests.e2e.world import World
 
 KIND = PulledWorld if needs.PULLED else World
@@ -24,10 +25,10 @@ KIND = PulledWorld if needs.PULLED else World
 
 
 @contextlib.contextmanager
-def embedded(names: list[str], directory: Path) -> Iterator[World]:
+def embedded(names: list[str], directory: Path, kind: type[World] = KIND) -> Iterator[World]:
     with contextlib.ExitStack() as stack:
         fleet = stack.enter_context(EmbeddedFleet(names, directory))
-        yield stack.enter_context(contextlib.closing(KIND(directory, fleet.kubeconfig, names, fleet.servers)))
+        yield stack.enter_context(contextlib.closing(kind(directory, fleet.kubeconfig, names, fleet.servers)))
 
 
 @contextlib.contextmanager
@@ -42,6 +43,8 @@ BOTH = [
     pytest.param(real, id="real", marks=needs.program("kube-apiserver", "etcd")),
 ]
 """Parameters of a fixture whose tests run on the embedded fleet always, and on real servers when they are at hand."""
+
+PULLED = [pytest.param(functools.partial(embedded, kind=PulledWorld), id="pulled")]
 
 
 class _Real:

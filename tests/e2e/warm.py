@@ -1,0 +1,88 @@
+"""`gitfed` as a process of its own that need not import anything: it is forked from one that did.
+
+Where every cluster has an agent a test begins many processes, and most of their time is that of imports. The process
+that they come from is single-threaded, and begun for the first of them.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+_FORKED = multiprocessing.get_context("forkserver")
+_FORKED.set_forkserver_preload(
+    [
+        "gitfed.cli.main", "gitfed.cli.commands.act.agent", "gitfed.agent.serve", "gitfed.cli.commands.act.run",
+        "gitfed.daemon.wiring", "gitfed.hub.assembly", "gitfed.offline.preview", "gitfed.cli.commands.look.plan",
+        __name__,
+    ]
+)  # fmt: skip
+
+
+class Process:
+    """What of `subprocess.Popen` the tests use."""
+
+    def __init__(
+        self, arguments: Sequence[str], environment: Mapping[str, str], *, error: Path, out: Path | None = None,
+        folder: Path | None = None,
+    ) -> None:  # fmt: skip
+        error.touch()  # who reads it need not wait for the process
+        self._process = _FORKED.Process(
+            target=_be, args=(list(arguments), dict(environment), out or Path(os.devnull), error, folder or Path.cwd())
+        )
+        self._process.start()
+        assert self._process.pid is not None
+        self.pid = self._process.pid
+
+    @property
+    def returncode(self) -> int | None:
+        return self._process.exitcode
+
+    def poll(self) -> int | None:
+        return self._process.exitcode
+
+    def wait(self, timeout: float) -> int:
+        self._process.join(timeout)
+        code = self._process.exitcode
+        if code is None:
+            raise subprocess.TimeoutExpired("gitfed", timeout)
+        return code
+
+    def send_signal(self, sig: int) -> None:
+        if self._process.is_alive():
+            os.kill(self.pid, sig)
+
+
+def run(
+    arguments: Sequence[str], environment: Mapping[str, str], folder: Path, seconds: float
+) -> subprocess.CompletedProcess[str]:
+    """One that ends by itself."""
+    with tempfile.TemporaryDirectory() as place:
+        out, error = Path(place, "out"), Path(place, "error")
+        process = Process(arguments, environment, out=out, error=error, folder=folder)
+        try:
+            code = process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            process.send_signal(signal.SIGKILL)
+            raise
+        return subprocess.CompletedProcess(list(arguments), code, out.read_text(), error.read_text())
+
+
+def _be(arguments: list[str], environment: dict[str, str], out: Path, error: Path, folder: Path) -> None:
+    os.chdir(folder)
+    os.environ.clear()
+    os.environ.update(environment)
+    for path, number in ((out, 1), (error, 2)):
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+        os.dup2(descriptor, number)
+        os.close(descriptor)
+    sys.argv = ["gitfed", *arguments]
+    from gitfed.cli.main import main
+
+    main()
