@@ -6,6 +6,7 @@ every command reads the same words the same way.
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import os
 import shutil
@@ -315,6 +316,24 @@ def output(*formats: str, secrets: bool = False) -> Callable[[_Command], _Comman
     if secrets:
         options.append(option("--show-secrets", is_flag=True, help="Print Secrets unmasked; only to a terminal."))
     return lambda command: _gathered(command, "output", tuple(options), _output)
+
+
+def value(name: str, kind: type[Any]) -> Callable[[_Command], _Command]:
+    """Hand the options that are called as the fields of this dataclass to the command as one value, `name`. It stands
+    below the options: a command with many has a value for each idea."""
+    fields = [field.name for field in dataclasses.fields(kind)]
+
+    def decorate(command: _Command) -> _Command:
+        @functools.wraps(command)
+        def wrapper(*args: Any, **given: Any) -> Any:
+            given[name] = kind(**{field: given.pop(field) for field in fields})
+            return command(*args, **given)
+
+        wrapped: Any = wrapper
+        result: _Command = wrapped
+        return result
+
+    return decorate
 
 
 def _inputs(given: Mapping[str, Any]) -> Inputs:

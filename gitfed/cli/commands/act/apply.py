@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import functools
 from collections import Counter
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,20 @@ SCHEMA = "gitfed.io/applied/v1"
 _WRITTEN = ("created", "configured", "deleted", "unchanged")
 _REPORTED = ("gitfed.failover", "gitfed.fleet", "gitfed.held.gates", "gitfed.member", "gitfed.status")
 """Loggers of what the result tells: failures, clusters that are away, gates."""
+
+
+@dataclass(frozen=True, slots=True)
+class Applying:
+    """How a plan is carried out."""
+
+    trusted_keys: Path | None
+    state_key: Path | None
+    data_dir: Path | None
+    adopt: tuple[str, ...]
+    take_over: bool
+    confirm: str
+    wait: bool
+    timeout: float
 
 
 @click.command("apply")
@@ -77,19 +91,13 @@ _REPORTED = ("gitfed.failover", "gitfed.fleet", "gitfed.held.gates", "gitfed.mem
     help="Apply although a daemon leads, or was killed; it leads again afterwards.",
 )
 @options.output("text", "json", "yaml")
+@options.value("applying", Applying)
 def command(
     reviewed: Path | None,
     inputs: options.Inputs,
-    trusted_keys: Path | None,
-    state_key: Path | None,
+    applying: Applying,
     credentials: options.Credentials,
-    wait: bool,
-    timeout: float,
-    confirm: str,
     dry_run: str | None,
-    data_dir: Path | None,
-    adopt: tuple[str, ...],
-    take_over: bool,
     output: options.Output,
 ) -> int:
     """Carry out one plan: read, decide, write to every cluster that differs, remember.
@@ -110,9 +118,9 @@ def command(
     Exit codes: 0 done · 2 bad usage · 3 invalid input in the repository, or not the reviewed plan · 4 repository or a
     cluster unreachable, or a daemon leads · 5 a gate holds something · 6 applied, but not healthy in time or refused.
     """
-    if adopt:
+    if applying.adopt:
         declared = load.Session(inputs).repo.clusters
-        for name in adopt:
+        for name in applying.adopt:
             if name not in declared:
                 raise UsageError(f"--adopt: no cluster {name!r}", hint=f"there are {', '.join(sorted(declared))}")
     if inputs.worktree:
@@ -141,20 +149,7 @@ def command(
             "no cluster can be reached: there is no kubeconfig and no folder of credentials",
             hint="give --kubeconfig (or KUBECONFIG) or --credentials-dir",
         )
-    return _carry_out(
-        inputs,
-        credentials,
-        trusted_keys,
-        state_key,
-        data_dir,
-        adopt,
-        saved,
-        wait=wait,
-        timeout=timeout,
-        confirm=confirm,
-        take_over=take_over,
-        output=output,
-    )
+    return _carry_out(inputs, credentials, applying, saved, output)
 
 
 def _check(saved: plan_file.Saved, plan: Plan) -> None:
@@ -170,16 +165,8 @@ def _check(saved: plan_file.Saved, plan: Plan) -> None:
 def _carry_out(
     inputs: options.Inputs,
     credentials: options.Credentials,
-    trusted_keys: Path | None,
-    state_key: Path | None,
-    data_dir: Path | None,
-    adopt: tuple[str, ...],
+    applying: Applying,
     saved: plan_file.Saved | None,
-    *,
-    wait: bool,
-    timeout: float,
-    confirm: str,
-    take_over: bool,
     output: options.Output,
 ) -> int:
     from gitfed.daemon import wiring
@@ -188,29 +175,31 @@ def _carry_out(
     counting = progress.of_command()
     outcomes = Outcomes(counting.count)
     settings = load.wiring_options(inputs, credentials)
-    settings = replace(settings, adopt=frozenset(adopt), trusted_keys=trusted_keys, state_key=state_key)
-    if data_dir is not None:
-        settings = replace(settings, data_dir=data_dir)
+    settings = replace(
+        settings, adopt=frozenset(applying.adopt), trusted_keys=applying.trusted_keys, state_key=applying.state_key
+    )
+    if applying.data_dir is not None:
+        settings = replace(settings, data_dir=applying.data_dir)
     try:
         with load.without_warnings(*_REPORTED):
             done = asyncio.run(
                 wiring.apply_once(
                     settings,
-                    timeout=timeout,
-                    wait=wait,
+                    timeout=applying.timeout,
+                    wait=applying.wait,
                     listener=outcomes.listen,
-                    confirm=confirm,
+                    confirm=applying.confirm,
                     by=suspend.person(),
-                    take_over=take_over,
+                    take_over=applying.take_over,
                     review=None if saved is None else functools.partial(_check, saved),
                 )
             )
     finally:
         counting.end()
     if output.format == "text":
-        _print(done, outcomes, output, wait=wait)
-        if confirm and done.plan.digest != confirm:
-            load.note(f"--confirm {confirm[:12]} names another plan than this one, {done.plan.digest[:12]}")
+        _print(done, outcomes, output, wait=applying.wait)
+        if applying.confirm and done.plan.digest != applying.confirm:
+            load.note(f"--confirm {applying.confirm[:12]} names another plan than this one, {done.plan.digest[:12]}")
     else:
         structured.echo(_document(done, outcomes), output.format)
     load.tell_errors(done.plan.problems)
@@ -219,7 +208,7 @@ def _carry_out(
             load.code(done.plan.problems),
             exits.HELD if any(gate.held for gate in done.plan.gates) else exits.OK,
             exits.UNREACHABLE if done.unreachable else exits.OK,
-            exits.UNHEALTHY if done.failures or not done.settled or (wait and done.unhealthy) else exits.OK,
+            exits.UNHEALTHY if done.failures or not done.settled or (applying.wait and done.unhealthy) else exits.OK,
         ]
     )
 

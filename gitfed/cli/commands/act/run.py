@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import os
 import signal
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,6 +18,58 @@ if TYPE_CHECKING:
     from gitfed.daemon import leader
     from gitfed.edges.forge import Forge
     from gitfed.hub.options import Options as HubOptions
+
+
+@dataclass(frozen=True, slots=True)
+class Followed:
+    """The repository, and what is kept of it: as `daemon.wiring.Options` calls it."""
+
+    repo: str
+    branch: str | None
+    git_credentials: Path | None
+    submodules: tuple[str, ...]
+    trusted_keys: Path | None
+    interval: float | None
+    data_dir: Path | None
+    state_key: Path | None
+    push_state: bool | None
+
+
+@dataclass(frozen=True, slots=True)
+class Clusters:
+    concurrency: int
+    frequency: float
+    failure: float
+    success: float
+    lease: float
+
+
+@dataclass(frozen=True, slots=True)
+class Telling:
+    health_address: str
+    notify_dir: Path | None
+    logging_format: str
+    log_level: str
+
+
+@dataclass(frozen=True, slots=True)
+class Election:
+    leader_elect: bool
+    leader_elect_resource_lock: str | None
+    leader_elect_context: str
+    leader_elect_resource_namespace: str
+    leader_elect_resource_name: str
+    leader_elect_lease_duration: float | None
+    leader_elect_renew_deadline: float | None
+    leader_elect_retry_period: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class ForgeOptions:
+    forge_kind: str | None
+    forge_api: str
+    forge_project: str
+    forge_token_file: Path | None
 
 
 @click.command("run")
@@ -94,39 +148,19 @@ if TYPE_CHECKING:
                 help="Form of the log on stderr.")  # fmt: skip
 @options.option("--log-level", type=click.Choice(["debug", "info", "warning", "error"]), default="info",
                 show_default=True, help="The least severe lines to write.")  # fmt: skip
+@options.value("followed", Followed)
+@options.value("clusters", Clusters)
+@options.value("telling", Telling)
+@options.value("election", Election)
+@options.value("forge", ForgeOptions)
 def command(
-    repo: str,
-    git_credentials: Path | None,
-    submodules: tuple[str, ...],
-    trusted_keys: Path | None,
-    state_key: Path | None,
-    branch: str | None,
+    followed: Followed,
+    clusters: Clusters,
+    telling: Telling,
+    election: Election,
+    forge: ForgeOptions,
     credentials: options.Credentials,
-    data_dir: Path | None,
-    interval: float | None,
-    concurrency: int,
-    frequency: float,
-    failure: float,
-    success: float,
-    lease: float,
-    push_state: bool | None,
-    health_address: str,
     hub: HubOptions | None,
-    notify_dir: Path | None,
-    leader_elect: bool,
-    leader_elect_resource_lock: str | None,
-    leader_elect_context: str,
-    leader_elect_resource_namespace: str,
-    leader_elect_resource_name: str,
-    leader_elect_lease_duration: float | None,
-    leader_elect_renew_deadline: float | None,
-    leader_elect_retry_period: float | None,
-    forge_kind: str | None,
-    forge_api: str,
-    forge_project: str,
-    forge_token_file: Path | None,
-    logging_format: str,
-    log_level: str,
 ) -> int:
     """Keep the fleet equal to the repository, until stopped.
 
@@ -146,79 +180,75 @@ def command(
     from gitfed.hub import serve
     from gitfed.placement import recorded_facts
 
-    host, colon, port = health_address.rpartition(":")
-    if health_address and (not colon or not host or not port.isdecimal()):
-        raise click.UsageError(f"--health-address {health_address!r} is not HOST:PORT")
-    election = None
-    if leader_elect:
-        election = _election(
-            leader_elect_resource_lock,
-            leader_elect_context,
-            leader_elect_resource_namespace,
-            leader_elect_resource_name,
-            (leader_elect_lease_duration, leader_elect_renew_deadline, leader_elect_retry_period),
-        )
-    logs.set_up(logging_format, log_level)
-    where = _forge(repo, forge_kind, forge_api, forge_project, forge_token_file)
+    host, colon, port = telling.health_address.rpartition(":")
+    if telling.health_address and (not colon or not host or not port.isdecimal()):
+        raise click.UsageError(f"--health-address {telling.health_address!r} is not HOST:PORT")
+    leads = _election(election) if election.leader_elect else None
+    logs.set_up(telling.logging_format, telling.log_level)
+    where = _forge(followed.repo, forge)
+    thresholds = recorded_facts.Thresholds(clusters.failure, clusters.success)
     ended_by = asyncio.run(
         serve.run(
             wiring.Options(
-                repo=repo,
-                branch=branch,
-                data_dir=data_dir,
+                **dataclasses.asdict(followed),
                 kubeconfig=load.kubeconfig_paths(credentials),
                 credentials_dir=credentials.credentials_dir,
                 allow_exec=credentials.allow_exec,
-                git_credentials=git_credentials,
-                submodules=submodules,
-                trusted_keys=trusted_keys,
-                state_key=state_key,
-                interval=interval,
-                concurrency=concurrency,
-                timing=Timing(max(frequency, 0.1), recorded_facts.Thresholds(failure, success)),
-                lease=max(lease, 1.0),
-                push_state=push_state,
-                health_address=health_address,
-                leader=election,
+                concurrency=clusters.concurrency,
+                timing=Timing(max(clusters.frequency, 0.1), thresholds),
+                lease=max(clusters.lease, 1.0),
+                health_address=telling.health_address,
+                leader=leads,
             ),
             forge=where,
             hub=hub,
-            notify=notify_dir,
+            notify=telling.notify_dir,
         )
     )
     return exits.INTERRUPTED if ended_by == signal.SIGINT else exits.OK
 
 
-def _election(
-    lock: str | None, context: str, namespace: str, name: str, times: tuple[float | None, float | None, float | None]
-) -> leader.Options:
+def _election(given: Election) -> leader.Options:
     from gitfed.daemon import leader
 
-    lock = lock or ("leases" if context or os.environ.get("KUBERNETES_SERVICE_HOST") else "git")
+    in_cluster = given.leader_elect_context or os.environ.get("KUBERNETES_SERVICE_HOST")
+    lock = given.leader_elect_resource_lock or ("leases" if in_cluster else "git")
     usual = leader.LEASES if lock == "leases" else leader.REFS
     lease, renew, retry = (
-        round(given) if given is not None else default
-        for given, default in zip(times, (usual.lease, usual.renew, usual.retry), strict=True)
+        round(seconds) if seconds is not None else default
+        for seconds, default in (
+            (given.leader_elect_lease_duration, usual.lease),
+            (given.leader_elect_renew_deadline, usual.renew),
+            (given.leader_elect_retry_period, usual.retry),
+        )
     )
     if not (retry >= 1 and renew > 1.2 * retry and lease > renew):
         raise click.UsageError(
             f"lease duration {lease}s, renew deadline {renew}s and retry period {retry}s: the first must be longer "
             "than the second, and that longer than 1.2 times the third, which is a second at least"
         )
-    return leader.Options(lock, context, namespace, name, leader.Timing(lease, renew, retry))
+    return leader.Options(
+        lock,
+        given.leader_elect_context,
+        given.leader_elect_resource_namespace,
+        given.leader_elect_resource_name,
+        leader.Timing(lease, renew, retry),
+    )
 
 
-def _forge(repo: str, kind: str | None, api: str, project: str, token_file: Path | None) -> Forge | None:
+def _forge(repo: str, given: ForgeOptions) -> Forge | None:
     """Where commit statuses are set; None: nowhere. Raises UsageError, OSError."""
-    if kind is None:
-        if api or project or token_file is not None:
+    if given.forge_kind is None:
+        if given.forge_api or given.forge_project or given.forge_token_file is not None:
             raise click.UsageError("--forge names the kind of forge that the other --forge options are about")
         return None
     from gitfed.edges import forge
     from gitfed.edges.git import location
 
+    kind, token_file = given.forge_kind, given.forge_token_file
     known = forge.of_url(repo, kind)
-    api, project = api or (known.api if known else ""), project or (known.project if known else "")
+    api = given.forge_api or (known.api if known else "")
+    project = given.forge_project or (known.project if known else "")
     if kind == "bitbucket" and known is None and not api and location.is_url(repo):
         raise click.UsageError(
             f"{location.shown(repo)} is not on Bitbucket Cloud, and of Bitbucket Data Center gitfed knows no statuses"
