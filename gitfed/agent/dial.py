@@ -83,6 +83,8 @@ class Dial:
         """Why there is no connection; "" while there is one."""
         self.connections = 0
         """That there were."""
+        self._messages = 0
+        """Of earlier connections."""
         self._hub = hub
         self._keeper = keeper
         self._streams = streams
@@ -91,6 +93,11 @@ class Dial:
         self._instance = uuid.uuid4().hex
         self._link: link.Link | None = None
         self._lease = _LEASE
+
+    @property
+    def messages(self) -> int:
+        """To and from the hub."""
+        return self._messages + (self._link.messages if self._link is not None else 0)
 
     async def run(self) -> None:
         attempt = 0
@@ -145,6 +152,7 @@ class Dial:
                 await connection.run()
             finally:
                 keeper.poke, keeper.connected, self._link = _nobody, False, None
+                self._messages += connection.messages
                 self._heard = asyncio.get_running_loop().time()
 
     async def _asked(self, what: str, about: Any) -> Any:

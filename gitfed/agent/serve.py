@@ -17,8 +17,8 @@ from gitfed.agent.cancellation import ended
 from gitfed.agent.dial import Dial, Hub
 from gitfed.agent.keeper import Keeper, declared
 from gitfed.agent.streams import Streams
-from gitfed.daemon import wiring
 from gitfed.daemon.fleet.cluster_health import Timing
+from gitfed.edges.kube import credentials
 from gitfed.edges.kube.session import Session
 from gitfed.errors import UsageError
 from gitfed.hub.listener import Limits, Listener
@@ -109,8 +109,7 @@ async def _rotate(options: Options, cluster: ClusterName) -> None:
     namespace = rotation.own_namespace()
     if not namespace:
         await rotation.Rotation(address, cluster, folder, rotation.in_folder(folder)).run()
-    way = wiring.Options(repo="", kubeconfig=options.kubeconfig)
-    async with wiring.open_host(way, "certificate") as session:
+    async with _opened("certificate", {IN_CLUSTER: "true"}, options) as session:
         await rotation.Rotation(address, cluster, folder, rotation.in_secret(session, namespace)).run()
 
 
@@ -122,17 +121,22 @@ def _into_cluster(options: Options, name: ClusterName) -> Callable[[], Session]:
 def _sessions(options: Options, *, as_sent: bool = False) -> Callable[[Cluster], Session]:
     """The way into the cluster around us, or that of a kubeconfig."""
 
-    def opened(cluster: Cluster) -> Session:
-        if not options.kubeconfig:
-            annotation = {IN_CLUSTER: "true"}
-        else:
-            annotation = {CONTEXT: options.context} if options.context else {}
-        body = cluster.model_dump(mode="json", by_alias=True, exclude_unset=True)
-        body["metadata"] = {"name": cluster.metadata.name, "annotations": annotation}
-        way = wiring.Options(repo="", kubeconfig=options.kubeconfig, concurrency=options.concurrency)
-        return wiring.open_sessions(way, as_sent=as_sent)(Cluster.model_validate(body))
+    if not options.kubeconfig:
+        annotations = {IN_CLUSTER: "true"}
+    else:
+        annotations = {CONTEXT: options.context} if options.context else {}
+    return lambda cluster: _opened(cluster.metadata.name, annotations, options, as_sent=as_sent)
 
-    return opened
+
+def _opened(name: ClusterName, annotations: dict[str, str], options: Options, *, as_sent: bool = False) -> Session:
+    """Raises CredentialsError. Not by `daemon.wiring`: an agent holds no engine, no Git and no state in memory."""
+    cluster = declared(name, None)
+    metadata = cluster.metadata.model_copy(update={"annotations": annotations})
+    way = credentials.resolve(
+        cluster.model_copy(update={"metadata": metadata}),
+        credentials.CredentialSources(kubeconfig=options.kubeconfig),
+    )
+    return Session(name, way, concurrency=options.concurrency, as_sent=as_sent)
 
 
 def _health(keeper: Keeper, dial: Dial, streams: Streams) -> Listener:
@@ -169,6 +173,7 @@ def _metrics(keeper: Keeper, dial: Dial, streams: Streams) -> _Handler:
         numbers = (
             ("gitfed_agent_connected", "gauge", "Whether the hub is connected.", int(keeper.connected)),
             ("gitfed_agent_connections_total", "counter", "Connections to the hub.", dial.connections),
+            ("gitfed_agent_messages_total", "counter", "Messages to and from the hub, without pings.", dial.messages),
             ("gitfed_agent_pending_changes", "gauge", "Changes that are not done.", worker.pending if worker else 0),
             ("gitfed_agent_objects", "gauge", "Objects seen.", len(member.view.objects()) if member is not None else 0),
             ("gitfed_agent_streams", "gauge", "Ways into the cluster that the hub has open.", streams.open),

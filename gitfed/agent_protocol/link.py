@@ -142,6 +142,8 @@ class Link:
         self._wake = asyncio.Event()
         self._questions: dict[int, asyncio.Future[Any]] = {}
         self._last_question = 0
+        self.messages = 0
+        """Sent and heard; pings are none."""
         self.ended = asyncio.Event()
         """Nothing is sent, heard or taken by it."""
         self.ended.set()
@@ -191,6 +193,7 @@ class Link:
 
     async def _send(self, frame: Frame) -> None:
         await self._sent(self._socket.send(frames.encode(frame)))
+        self.messages += 1
 
     async def _sent(self, sending: Coroutine[Any, Any, None]) -> None:
         try:
@@ -221,6 +224,7 @@ class Link:
             self._alive()
             if data is None:
                 continue
+            self.messages += 1
             frame = frames.decode(data)
             if isinstance(frame, Put):
                 change = self._heard.take(frame, len(data))

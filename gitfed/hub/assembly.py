@@ -13,7 +13,7 @@ from gitfed.edges import files, oidc, pod
 from gitfed.edges.kube.authority_secret import AuthoritySecret
 from gitfed.edges.kube.secret_document import SecretDocument
 from gitfed.errors import UsageError
-from gitfed.hub import capabilities, orders, shared_authority
+from gitfed.hub import capabilities, listener, orders, shared_authority
 from gitfed.hub.access.agents import Agents
 from gitfed.hub.access.authentication import Authentication, OidcTokens, ReviewedTokens, Tokens
 from gitfed.hub.access.sessions import Sessions
@@ -73,6 +73,7 @@ async def serving(options: wiring.Options, hub_options: Options, running: Runnin
     recorded = running.recorded
     if isinstance(recorded, Recorded):
         found.append(Capability(services=(lambda: recorded.run(lambda: running.engine is not None),)))
+    listener.raise_descriptor_limit()
     server = Server(hub, found)
     try:
         await server.start()

@@ -5,6 +5,7 @@ request head, is closed after some seconds, however slowly it dribbles. One addr
 most, and all together fewer than the process has file descriptors: Git and the clusters need theirs. Where the room is
 full, the connection that has waited longest for its first request makes way: who asks at once is answered, however
 many others hold connections open and ask nothing, even from the same address (behind a load balancer all have one).
+Agents that were let in are no strangers: each cluster has one connection, and they count towards neither limit.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ log = logging.getLogger("gitfed.hub")
 
 _BACKLOG = 256
 _NO_ROOM = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
+_MOST_DESCRIPTORS = 1 << 16
 _PAUSE = 1.0
 """Seconds without accepting, when the system has no descriptor left."""
 _SHUTDOWN = 5.0
@@ -37,6 +39,15 @@ def _most_connections() -> int:
     """A third of the process's descriptors."""
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     return 1024 if soft == resource.RLIM_INFINITY else max(16, min(1024, soft // 3))
+
+
+def raise_descriptor_limit() -> None:
+    """To what the system lets this process have. Many systems begin with 1,024, fewer than a fleet has agents."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = _MOST_DESCRIPTORS if hard == resource.RLIM_INFINITY else min(hard, _MOST_DESCRIPTORS)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        with contextlib.suppress(OSError, ValueError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +80,8 @@ class Listener:
             app, access_log=None, handle_signals=False, auto_decompress=False,
             keepalive_timeout=self.limits.head, shutdown_timeout=_SHUTDOWN,
         )  # fmt: skip
+        self._strangers: dict[asyncio.Task[None], str] = {}
+        """Connections that count, by address."""
         self._by_address: Counter[str] = Counter()
         self._sockets: list[socket.socket] = []
         self._tasks: set[asyncio.Task[None]] = set()
@@ -131,7 +144,7 @@ class Listener:
         assert task is not None
         self.open += 1
         self._by_address[address] += 1
-        self._silent[task] = address
+        self._strangers[task] = self._silent[task] = address
         server = self._runner.server
         assert server is not None
         gone = asyncio.Event()
@@ -159,9 +172,16 @@ class Listener:
         finally:
             self._silent.pop(task, None)
             self.open -= 1
-            self._by_address[address] -= 1
-            if not self._by_address[address]:
-                del self._by_address[address]
+            self.no_stranger(task)
+
+    def no_stranger(self, connection: asyncio.Task[None]) -> None:
+        """It counts no more towards the limits."""
+        address = self._strangers.pop(connection, None)
+        if address is None:
+            return
+        self._by_address[address] -= 1
+        if not self._by_address[address]:
+            del self._by_address[address]
 
     def asked(self, connection: asyncio.Task[None]) -> None:
         """It is not silent any more: nothing but its own time-outs ends it."""
@@ -171,7 +191,7 @@ class Listener:
         """Whether there is room for one more from there, once the longest silent one has gone."""
         while True:
             crowded = self._by_address[address] >= self.limits.per_address
-            if not crowded and self.open < self.limits.connections:
+            if not crowded and len(self._strangers) < self.limits.connections:
                 return True
             longest = next((task for task, where in self._silent.items() if not crowded or where == address), None)
             if longest is None:
@@ -229,6 +249,9 @@ class _Connection(RequestHandler):
             self._head_due.cancel()
             self._head_due = None
 
+    def is_no_stranger(self) -> None:
+        self._listener.no_stranger(self._task)
+
     def _give_up(self) -> None:
         self._listener.refused["no request"] += 1
         self.force_close()
@@ -239,6 +262,13 @@ def gone(request: web.Request) -> asyncio.Event:
     connection = request.protocol
     assert isinstance(connection, _Connection)
     return connection.gone
+
+
+def is_no_stranger(request: web.Request) -> None:
+    """Its connection is one of those that there is one of for each cluster."""
+    connection = request.protocol
+    if isinstance(connection, _Connection):
+        connection.is_no_stranger()
 
 
 def _bound(family: int, address: Any) -> socket.socket:

@@ -15,11 +15,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 from gitfed.model.base import ClusterName, ObjectKey
 from gitfed.services import slices
-from gitfed.services.routes import Route
 from gitfed.services.slices import Slice
+
+if TYPE_CHECKING:
+    from gitfed.services.routes import Route
 
 
 class State(StrEnum):

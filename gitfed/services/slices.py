@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gitfed.model.base import Body, ClusterName, ObjectKey
 from gitfed.model.keys import (
@@ -20,7 +20,10 @@ from gitfed.model.keys import (
     SERVICE_NAME,
     SLICE_MANAGED_BY,
 )
-from gitfed.services.routes import Route
+
+if TYPE_CHECKING:
+    from gitfed.services.routes import Route
+
 
 GROUP = "discovery.k8s.io"
 KIND = "EndpointSlice"

@@ -14,7 +14,7 @@ from aiohttp import web
 from gitfed.hub import routes
 from gitfed.hub.access.caller import Caller, Way
 from gitfed.hub.access.rights import Right
-from gitfed.hub.listener import Limits
+from gitfed.hub.listener import Limits, Listener, is_no_stranger
 from gitfed.hub.options import Options
 from gitfed.hub.routes import Capability, Route
 from tests.hub import stage
@@ -337,6 +337,38 @@ async def test_one_address_has_half_of_all_connections_at_most(tmp_path: Path) -
         assert await get(hub, "/livez") == (200, "ok\n")
         for _, writer in kept[1:]:
             writer.close()
+
+
+async def test_connections_of_agents_leave_the_room_to_others(tmp_path: Path) -> None:
+    async def door(request: web.Request) -> web.StreamResponse:
+        is_no_stranger(request)
+        return web.Response(text="let in")
+
+    async def other(request: web.Request) -> web.StreamResponse:
+        return web.Response()
+
+    app = web.Application()
+    app.router.add_get("/agent", door)
+    app.router.add_get("/", other)
+    served = Listener(app, Limits(connections=4))
+    await served.start("127.0.0.1", 0)
+    kept = []
+    try:
+        for path, answered in (("/agent", 6), ("/", 2)):
+            for _ in range(answered):
+                reader, writer = await asyncio.open_connection("127.0.0.1", served.port)
+                kept.append(writer)
+                writer.write(f"GET {path} HTTP/1.1\r\nHost: x\r\n\r\n".encode())
+                assert b" 200 " in await reader.readline()
+        reader, writer = await asyncio.open_connection("127.0.0.1", served.port)
+        kept.append(writer)
+        writer.write(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+        assert await reader.readline() == b"", "half of four is what strangers of one address have"
+        assert served.open == 8
+    finally:
+        for writer in kept:
+            writer.close()
+        await served.stop()
 
 
 @pytest.mark.parametrize("options", [stage.LOOPBACK, stage.EVERYWHERE], ids=["no request", "no handshake"])

@@ -18,7 +18,7 @@ from gitfed.agent_protocol.socket import WebSocket
 from gitfed.daemon.cycle import Engine
 from gitfed.daemon.fleet.pulled.member import PulledMember
 from gitfed.errors import LinkCut, LinkError
-from gitfed.hub import routes
+from gitfed.hub import listener, routes
 from gitfed.hub.routes import Capability, Route
 from gitfed.hub.running import Running
 from gitfed.hub.server import Hub
@@ -48,21 +48,30 @@ def capability(hub: Hub) -> Capability:
 class _Door:
     def __init__(self, hub: Hub) -> None:
         self._hub = hub
+        self._here: set[ClusterName] = set()
+        """Clusters of which a connection is let in, or waits for it."""
 
     async def open(self, request: web.Request) -> web.StreamResponse:
         name = routes.agent(request)
         routes.audited(request, cluster=name)
         answer = web.WebSocketResponse(max_msg_size=frames.LARGEST, compress=False, autoping=False, timeout=2.0)
-        await answer.prepare(request)
+        first = name not in self._here
+        if first:
+            self._here.add(name)
+            listener.is_no_stranger(request)
         socket = WebSocket(answer)
         try:
+            await answer.prepare(request)
             hello = await link.greeted(socket, _GREETING)
-            await self._serve(socket, hello, name)
+            await self._serve(request, socket, hello, name)
         except LinkCut as error:
             await link.refuse(socket, error)  # that it is gone was said where it was connected
         except LinkError as error:
             log.info("an agent is refused", extra={"cluster": name, "remote": request.remote, "error": error.message})
             await link.refuse(socket, error)
+        finally:
+            if first:
+                self._here.discard(name)
         return answer
 
     async def _member(self, name: ClusterName) -> PulledMember:
@@ -80,7 +89,7 @@ class _Door:
     async def stream(self, request: web.Request) -> web.StreamResponse:
         return await self._hub.streams.take(request, routes.agent(request))
 
-    async def _serve(self, socket: WebSocket, hello: frames.Hello, name: str) -> None:
+    async def _serve(self, request: web.Request, socket: WebSocket, hello: frames.Hello, name: str) -> None:
         version = frames.agreed(hello)
         member = await self._member(name)
         member.agent.may_attach(hello.instance)
@@ -90,6 +99,7 @@ class _Door:
         )  # fmt: skip
         await member.agent.attach(connection, hello.instance, program=hello.program, protocol=version)
         member.connected()
+        listener.is_no_stranger(request)
         try:
             digests = tuple(member.reports.heard.connect())
             await socket.send(frames.encode(frames.Welcome(version, member.lease, digests)))

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from gitfed.model.base import Body, ClusterName, ObjectKey
 from gitfed.model.decisions import Decision
@@ -18,8 +19,10 @@ from gitfed.model.keys import FEDERATION_LABEL, PROTECTED_LABEL, PRUNE_ANNOTATIO
 from gitfed.model.plan import Action, Binding, Change
 from gitfed.model.reason import NO_REASON, Reason, ReasonCode
 from gitfed.model.repo import Manifest
-from gitfed.planning.context import PlacementResult
 from gitfed.planning.objects import compare
+
+if TYPE_CHECKING:
+    from gitfed.planning.context import PlacementResult
 
 
 def unwanted(
