@@ -24,6 +24,7 @@ from gitfed.daemon.fleet.cluster_health import Timing
 from gitfed.daemon.fleet.drift import Assessor
 from gitfed.daemon.fleet.leadership import GivenLead
 from gitfed.daemon.fleet.member import Member
+from gitfed.edges import free_memory
 from gitfed.edges.kube.observe import Assessment
 from gitfed.edges.kube.session import Session
 from gitfed.interpret import collect
@@ -41,6 +42,8 @@ _LOOK = 1.0
 """Seconds between two looks at what nobody tells of."""
 _CENSUS = 10.0
 """Seconds between two looks at every object, for what moved and is nobody's business at once."""
+_MANY = 100
+"""Changes after which the memory is given back that they took on their way."""
 _WRITTEN = ("created", "configured")
 _CALM = 1.0
 """Seconds between two looks for something to repair while the hub is away."""
@@ -79,6 +82,8 @@ class Keeper:
         self._hidden = redact.Hidden(())
         self._wanted: dict[ObjectKey, tuple[Wanted, RenderedManifest]] = {}
         self._list = 0
+        self._since_given_back = 0
+        """Changes that were carried out."""
         self._tasks: dict[ObjectKey, Task] = {}
         self._open: dict[ObjectKey, Change] = {}
         """Changes of the list that are not done."""
@@ -241,6 +246,7 @@ class Keeper:
     def _finished(self, change: Change, result: ApplyResult) -> None:
         worker = self.member.worker if self.member is not None else None
         key = change.key
+        self._since_given_back += 1
         left = worker is not None and worker.has(key)
         task = self._tasks.get(key)
         own = key in self._own
@@ -294,6 +300,9 @@ class Keeper:
                 if everything:
                     census = now
                 self._tell(everything=everything)
+                if everything and self._since_given_back > _MANY and not self._open:
+                    self._since_given_back = 0
+                    await asyncio.to_thread(free_memory.give_back)
                 if not self.connected and now - repaired >= _CALM:
                     repaired = now
                     await self._repair()

@@ -39,6 +39,7 @@ from gitfed.daemon.state_store import Memory
 from gitfed.daemon.statuses import Statuses
 from gitfed.daemon.trouble import Trouble
 from gitfed.daemon.webhook_queue import Asking
+from gitfed.edges import free_memory
 from gitfed.edges.kube.session import Session
 from gitfed.interpret.registry import Interpreter
 from gitfed.model.base import ClusterName, ObjectKey
@@ -349,7 +350,7 @@ class Engine:
                 self._wake.set()
             if self._handed > _LARGE:
                 self._handed = 0
-                await asyncio.to_thread(planner.give_back)
+                await asyncio.to_thread(free_memory.give_back)
         self._trouble.ends()
         report = CycleReport(plan, handed, recorded, time.monotonic() - started)
         self._count_time(started, fetched, ready, built, told)

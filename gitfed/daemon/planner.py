@@ -11,11 +11,10 @@ the daemon runs the collector looks less often.
 from __future__ import annotations
 
 import asyncio
-import ctypes
 import gc
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from datetime import datetime
 from typing import ParamSpec, TypeVar
 
@@ -72,13 +71,6 @@ def _build(
     finally:
         gc.enable()
     return made
-
-
-def give_back() -> None:
-    """Return free memory to the system after a large roll-out, of which the C library keeps half otherwise. Blocks for
-    a moment; only glibc has a way."""
-    with suppress(OSError, AttributeError):
-        ctypes.CDLL(None).malloc_trim(0)
 
 
 @contextmanager

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import sys
 from datetime import UTC, datetime
-from types import SimpleNamespace
 
 import pytest
 
@@ -40,13 +39,3 @@ async def test_a_plan_is_the_one_that_build_makes_and_the_collector_works_afterw
     made = await planner.plan(repo, fleet, Decisions(), interpreter, NOW, build.Memo())
     assert made == build.build(repo, fleet, Decisions(), interpreter, NOW)
     assert gc.isenabled()
-
-
-def test_memory_is_given_back_or_kept_where_the_c_library_has_no_way(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[int] = []
-    library = SimpleNamespace(malloc_trim=asked.append)
-    monkeypatch.setattr(planner.ctypes, "CDLL", lambda name: library)
-    planner.give_back()
-    assert asked == [0]
-    monkeypatch.setattr(planner.ctypes, "CDLL", lambda name: object())
-    planner.give_back()
