@@ -2,6 +2,7 @@
 
 ways        how a cluster is reached, and the kubeconfig for a door
 kubectl     the program, with that way and nothing else of ours: on this terminal, or collected from several clusters
+following   what it prints of several clusters as it comes (`get --watch`)
 tables      what it prints of several clusters, as one table with a column CLUSTER
 
 What a caller may do is decided where it always is: by the hub's AccessPolicies and the clusters' RBAC.

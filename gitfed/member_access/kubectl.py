@@ -45,7 +45,7 @@ def program() -> str:
 
 def run(way: Way, arguments: Sequence[str]) -> int:
     """On this terminal, until it ends. Its exit code; that of a shell for a signal. Raises UsageError."""
-    with _prepared(way) as (command, environment):
+    with prepared(way) as (command, environment):
         process = subprocess.Popen([*command, *arguments], env=environment)
 
         def stop(number: int, frame: FrameType | None) -> None:
@@ -70,7 +70,7 @@ def collect(ways: Sequence[Way], arguments: Sequence[str]) -> list[Said]:
 
 
 def _collected(way: Way, arguments: Sequence[str]) -> Said:
-    with _prepared(way) as (command, environment):
+    with prepared(way) as (command, environment):
         done = subprocess.run(
             [*command, _PATIENCE, *arguments], env=environment, stdin=subprocess.DEVNULL, capture_output=True,
             check=False, text=True, encoding="utf-8", errors="replace",
@@ -79,7 +79,8 @@ def _collected(way: Way, arguments: Sequence[str]) -> Said:
 
 
 @contextlib.contextmanager
-def _prepared(way: Way) -> Iterator[tuple[list[str], dict[str, str]]]:
+def prepared(way: Way) -> Iterator[tuple[list[str], dict[str, str]]]:
+    """The command so far and its environment, good as long as the block lasts. Raises UsageError."""
     command = [program(), "--context", way.context]
     if not way.kubeconfig:
         yield command, {**os.environ, "KUBECONFIG": way.paths}

@@ -73,8 +73,8 @@ def test_the_exit_code_is_kubectls(seen: Path) -> None:
         (["logs", "-C", "M 1", "--server", HUB, "--token-file", "{seen}/token"], "'M 1' is no name of a cluster"),
         (["logs", "-C", "m1", "--server", "http://localhost:1", "--token-file", "{seen}/token"],
          "the hub at http://localhost:1 has no TLS, so kubectl sends it no credential"),
-        (["get", "pods", "-C", "m1", "--watch"],
-         "-C lists what is there now: --watch, --cluster and -o name are not for it"),
+        (["get", "pods", "-C", "m1", "-c", "m2"], "-C names the clusters: --cluster is for what gitfed itself tells"),
+        (["get", "pods", "-C", "m1", "-w", "-o", "json"], "what is followed comes as text: -o wide or name"),
         (["get", "pods", "-C", "m1", "-A", "-n", "shop"], "--namespace and --all-namespaces exclude each other"),
         (["get", "clusters", "-A"], "--all-namespaces and --selector are about objects in clusters: -C names them"),
         (["top", "pods"], "what is used is asked of clusters: -C names them"),
@@ -98,15 +98,51 @@ def test_where_kubectl_is_missing_it_is_said(seen: Path, monkeypatch: pytest.Mon
 
 
 def test_a_list_of_several_clusters_has_a_column_that_names_them(seen: Path) -> None:
-    (seen / "says").write_text("NAME    READY   AGE\nweb-1   1/1     2d\n")
+    (seen / "says").write_text("NAME    READY   AGE   FEDERATION\nweb-1   1/1     2d    acme\nweb-2   1/1     2d\n")
     done = gitfed("get", "pods", "web-1", "-C", "m1,m2,gone", "-n", "shop", "-l", "app=web")
     assert (done.code, done.err) == (4, "note: cluster gone: The connection was refused\n")
     assert [line.split() for line in done.out.splitlines()] == [
-        ["NAME", "CLUSTER", "READY", "AGE"], ["web-1", "m1", "1/1", "2d"], ["web-1", "m2", "1/1", "2d"],
+        ["NAME", "CLUSTER", "READY", "AGE", "ADOPTION"],
+        ["web-1", "m1", "1/1", "2d", "Y"], ["web-2", "m1", "1/1", "2d", "N"],
+        ["web-1", "m2", "1/1", "2d", "Y"], ["web-2", "m2", "1/1", "2d", "N"],
     ]  # fmt: skip
     assert arguments(seen)[2:] == [
         "--request-timeout=30s", "get", "pods", "web-1", "--namespace=shop", "--selector=app=web",
+        "--label-columns=gitfed.io/federation",
     ]  # fmt: skip
+
+
+def test_names_come_as_kubectl_prints_them(seen: Path) -> None:
+    (seen / "says").write_text("pod/web-1\npod/web-2\n")
+    done = gitfed("get", "pods", "-C", "m1,m2", "-o", "name")
+    assert (done.code, done.out) == (0, "pod/web-1\npod/web-2\n" * 2)
+    assert arguments(seen)[3:] == ["get", "pods", "-o", "name"]
+
+
+def test_what_changes_in_several_clusters_is_one_table(seen: Path) -> None:
+    (seen / "says").write_text(
+        "NAME   STATUS   AGE   FEDERATION\n"
+        "web    Ready    2d    acme\n"
+        "a-longer-name   Not ready (again)   2d    <none>\n"
+    )  # fmt: skip
+    done = gitfed("get", "pods", "-C", "m1", "--watch")
+    assert (done.code, done.err) == (0, "note: cluster m1: the watch has ended\n")
+    assert done.out == (
+        "NAME   CLUSTER   STATUS   AGE   ADOPTION\n"
+        "web    m1        Ready    2d    Y\n"
+        "a-longer-name   m1        Not ready (again)   2d    N\n"
+    )
+    assert arguments(seen) == ["--context", "m1", "get", "pods", "--watch", "--label-columns=gitfed.io/federation"]
+    done = gitfed("get", "pods", "-C", "m1,m2,gone", "--watch")
+    assert done.code == 4
+    assert sorted(done.err.splitlines()) == [
+        "note: cluster gone: The connection was refused",
+        "note: cluster m1: the watch has ended",
+        "note: cluster m2: the watch has ended",
+    ]
+    rows = [line.split()[:2] for line in done.out.splitlines()]
+    assert rows[0] == ["NAME", "CLUSTER"]
+    assert sorted(rows[1:]) == [["a-longer-name", "m1"], ["a-longer-name", "m2"], ["web", "m1"], ["web", "m2"]]
 
 
 def test_a_list_in_json_names_the_cluster_of_each_object(seen: Path) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -160,4 +162,41 @@ def test_kubectl_sees_the_fleet_as_one_cluster(world: World) -> None:
         watch.communicate()
     assert "deleted" in kubectl("delete", "configmap", "only", "-n", "shop")
     assert world.objects("m2", "ConfigMap", "shop") == ["c"]
+    assert daemon.stop() == 0
+
+
+def test_gitfed_lists_and_follows_what_is_in_several_clusters(world: World) -> None:
+    world.push(_files())
+    daemon = world.daemon("--hub-address", "0.0.0.0:0")
+    hub = Kubectl(world, daemon)
+    url = daemon.said("the hub listens")[0]["url"].rpartition(":")[2]
+    there = ("--server", f"https://127.0.0.1:{url}", "--kubeconfig", str(hub.config))
+    for name in world.names:
+        world.until(lambda name=name: world.objects(name, "ConfigMap", "shop") == ["c"], "the fleet is as it should be")
+        _as_admin(world, name, "create", "clusterrolebinding", "ann", "--clusterrole=view", "--user=ann")
+    _as_admin(world, "m2", "create", "configmap", "only", "--namespace", "shop", "--from-literal=x=1")
+
+    def rows() -> list[list[str]]:
+        done = world.gitfed("get", "configmaps", "-C", "m1,m2", "-n", "shop", *there, check=False)
+        assert done.returncode in (0, 4), done.stderr  # 4: a cluster says no, still
+        found = [line.split() for line in done.stdout.splitlines() if "kube-root-ca.crt" not in line]
+        return [[*row[:2], row[-1]] for row in found]
+
+    expected = [["NAME", "CLUSTER", "ADOPTION"], ["c", "m1", "Y"], ["c", "m2", "Y"], ["only", "m2", "N"]]
+    world.until(lambda: rows() == expected, "the rights are seen")
+    names = world.gitfed("get", "configmaps", "-C", "m2", "-n", "shop", "-o", "name", *there).stdout.split()
+    assert {"configmap/c", "configmap/only"} <= set(names)
+    command = [sys.executable, "-m", "gitfed", "get", "configmaps", "-C", "m1,m2", "-n", "shop", "-w", *there]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=world.environment) as watch:
+        try:
+            seen: list[str] = []
+            assert watch.stdout is not None
+            while seen[:2] != ["late", "m1"]:
+                seen = watch.stdout.readline().split()
+                assert seen, "the watch ended"
+                if seen[:2] == ["only", "m2"]:  # both are at work
+                    _as_admin(world, "m1", "create", "configmap", "late", "--namespace", "shop")
+        finally:
+            watch.send_signal(signal.SIGINT)
+        assert watch.wait(patience.SECONDS) == 130
     assert daemon.stop() == 0

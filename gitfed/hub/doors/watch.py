@@ -62,12 +62,15 @@ class Watch:
             await answer.prepare(request)
             merged = Merged([session.cluster for session, _ in streams], told)
             unseen = {name for name, one in failed.items() if one.status == 0}
-            coming = asyncio.create_task(self._others(request, about, set(found.names), unseen))
+            held = {*found.names, *versions.decode(told)}
+            coming = asyncio.create_task(self._others(request, about, set(found.names), unseen, held))
             try:
                 await _follow(answer, streams, merged, coming)
+                await answer.write_eof()
+            except ConnectionResetError:
+                pass  # the client has gone
             finally:
                 coming.cancel()
-            await answer.write_eof()
             return answer
         finally:
             for _, one in streams:
@@ -96,16 +99,18 @@ class Watch:
         finally:
             give_up(answer)
 
-    async def _others(self, request: web.Request, about: Request, known: set[str], unseen: set[str]) -> None:
-        """Until there is a cluster to be asked that was not there, or one that was there has left. One that did not
-        answer (`unseen`) counts once it was seen to be away, else the client would be sent round and round."""
+    async def _others(
+        self, request: web.Request, about: Request, known: set[str], unseen: set[str], held: set[str]
+    ) -> None:
+        """Until there is a cluster to be asked that was not there, or one of which the client holds objects has left.
+        One that did not answer (`unseen`) counts once it was seen to be away, else the client would be sent round and
+        round."""
         caller = routes.caller(request)
-        first = set(known)
         while True:
             found = scope.of(self._hub, self._reach, self._hub.rights_of(caller), about) or Scope()
             names = set(found.names)
             known -= unseen - names
-            if names - known or first - names - set(found.away):
+            if names - known or held - names - set(found.away):
                 return
             await asyncio.sleep(_LOOK)
 

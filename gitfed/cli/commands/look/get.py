@@ -76,7 +76,7 @@ def _named(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[
     "--watch",
     shared=False,
     is_flag=True,
-    help="Print what changes, as it changes, until interrupted; with --server.",
+    help="Print what changes, as it changes, until interrupted; with --server, or with -C.",
 )
 @options.option("-n", "--namespace", shared=False, metavar="NS", default="", help="Only this namespace.")
 @options.option(
@@ -127,8 +127,9 @@ def command(
     With --server the hub of a running daemon is asked, and no repository or cluster is needed here: it tells what that
     daemon goes by, as far as an AccessPolicy lets you view it.
 
-    With -C it is any KIND of Kubernetes, as kubectl lists it in each of these clusters, with a column CLUSTER. They are
-    reached through the doors of the hub at --server, or by the contexts of your kubeconfig that have their names.
+    With -C it is any KIND of Kubernetes, as kubectl lists it in each of these clusters, with the columns CLUSTER and
+    ADOPTION (Y for what gitfed applied). They are reached through the doors of the hub at --server, or by the contexts
+    of your kubeconfig that have their names.
 
     \b
     gitfed get clusters -o wide
@@ -145,11 +146,13 @@ def command(
     or a cluster unreachable.
     """
     if members:
-        if watch or cluster or output.format == "name":
-            raise click.UsageError("-C lists what is there now: --watch, --cluster and -o name are not for it")
+        if cluster:
+            raise click.UsageError("-C names the clusters: --cluster is for what gitfed itself tells")
         ways = reached.ways(reached.split(members), server, credentials)
         asked = ["get", thing, *only, *listed.scope(namespace, everywhere, selector)]
-        return listed.show(ways, asked, output.format)
+        if watch:
+            return listed.follow(ways, asked, output.format)
+        return listed.show(ways, asked, output.format, adoption=True)
     if everywhere or selector:
         raise click.UsageError("--all-namespaces and --selector are about objects in clusters: -C names them")
     if server is not None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -19,14 +21,20 @@ if TYPE_CHECKING:
 _JSON = ("json", "yaml")
 
 
-def show(ways: Sequence[Way], arguments: Sequence[str], form: str) -> int:
-    """Ask every cluster, and print one answer. What a cluster says in place of one goes to stderr."""
+def show(ways: Sequence[Way], arguments: Sequence[str], form: str, *, adoption: bool = False) -> int:
+    """Ask every cluster, and print one answer. What a cluster says in place of one goes to stderr.
+
+    `adoption`: with a column that says which objects are gitfed's.
+    """
     from gitfed.member_access import kubectl, tables
 
-    asked = {"text": [], "wide": ["-o", "wide"]}.get(form, ["-o", "json"])
-    said = kubectl.collect(ways, [*arguments, *asked])
+    said = kubectl.collect(ways, [*arguments, *_form(form, adoption=adoption)])
     good = [one for one in said if one.code == 0]
-    if form in _JSON:
+    if form == "name":
+        for one in good:
+            for line in one.out.splitlines():
+                click.echo(plain.clean(line))
+    elif form in _JSON:
         structured.echo(_list([(one.cluster, json.loads(one.out)) for one in good]), form)
     else:
         for number, rows in enumerate(tables.merged((one.cluster, one.out) for one in good)):
@@ -37,6 +45,56 @@ def show(ways: Sequence[Way], arguments: Sequence[str], form: str) -> int:
     for one in said:
         _tell(one)
     return exits.OK if len(good) == len(said) else exits.UNREACHABLE
+
+
+def follow(ways: Sequence[Way], arguments: Sequence[str], form: str) -> int:
+    """Print what is there and what changes, as it changes, until interrupted or all watches have ended."""
+    from gitfed.member_access import following, tables
+    from gitfed.member_access.kubectl import Said
+
+    if form in _JSON:
+        raise click.UsageError("what is followed comes as text: -o wide or name")
+    titles: dict[str, list[str]] = {}
+    shown: list[str] = []
+    widths: list[int] = []
+    code = exits.OK
+    with contextlib.closing(following.lines(ways, [*arguments, "--watch", *_form(form, adoption=True)])) as told:
+        for news in told:
+            if isinstance(news, Said):
+                code = exits.UNREACHABLE if news.code else code
+                _tell(news if news.code else replace(news, error=news.error or "the watch has ended"))
+                continue
+            cluster, line = news
+            if form == "name":
+                click.echo(plain.clean(line))
+                continue
+            cells = tables.split(plain.clean(line))
+            if cluster not in titles:
+                titles[cluster] = cells
+                if shown != (head := tables.title_row(cells)):
+                    shown = head
+                    _echo(shown, widths)
+                continue
+            _echo(tables.row_of(cluster, titles[cluster], cells), widths)
+    return code
+
+
+def _form(form: str, *, adoption: bool) -> list[str]:
+    """What kubectl is to print."""
+    from gitfed.member_access import tables
+
+    if form not in ("text", "wide"):
+        return ["-o", "name" if form == "name" else "json"]
+    return [*(["-o", "wide"] if form == "wide" else []), *([tables.WITH_LABEL] if adoption else [])]
+
+
+def _echo(cells: Sequence[str], widths: list[int]) -> None:
+    """Columns are as wide as the widest cell so far."""
+    widths += [0] * (len(cells) - len(widths))
+    for column, cell in enumerate(cells):
+        widths[column] = max(widths[column], plain.width(cell))
+    padded = (cell + " " * (widths[column] - plain.width(cell)) for column, cell in enumerate(cells))
+    click.echo("   ".join(padded).rstrip())
 
 
 def scope(namespace: str, everywhere: bool, selector: str = "") -> list[str]:
