@@ -103,14 +103,17 @@ class Watch:
         self, request: web.Request, about: Request, known: set[str], unseen: set[str], held: set[str]
     ) -> None:
         """Until there is a cluster to be asked that was not there, or one of which the client holds objects has left.
-        One that did not answer (`unseen`) counts once it was seen to be away, else the client would be sent round and
-        round."""
+        One that did not answer (`unseen`) is asked until it does, else the client would be sent round and round."""
         caller = routes.caller(request)
         while True:
             found = scope.of(self._hub, self._reach, self._hub.rights_of(caller), about) or Scope()
             names = set(found.names)
             known -= unseen - names
             if names - known or held - names - set(found.away):
+                return
+            silent = [session for session in found.sessions if session.cluster in unseen]
+            answers = await asking.ask_all(request, silent, f"{about.collection}?limit=1", accept.JSON)
+            if any(answer.status for answer in answers):
                 return
             await asyncio.sleep(_LOOK)
 

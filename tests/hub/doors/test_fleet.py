@@ -12,13 +12,13 @@ import aiohttp
 import pytest
 
 from gitfed.fleet_api import versions
-from gitfed.hub.doors import asking
+from gitfed.hub.doors import asking, watch
 from gitfed.model.fleet import ClusterFacts, Reach
 from gitfed.model.keys import CACHED_FROM_CLUSTER
 from kubesim.fleet import Fleet
 from tests.hub import stage
 from tests.hub.doors import members
-from tests.hub.doors.members import ANYTHING, EVERYTHING, fleet_door
+from tests.hub.doors.members import ANYTHING, EVERYTHING, Exact, fleet_door
 from tests.hub.stage import Recorded, Staged
 
 MAPS = fleet_door("/api/v1/namespaces/default/configmaps")
@@ -275,6 +275,68 @@ async def test_a_watch_ends_with_any_of_its_clusters_and_when_one_comes(tmp_path
             staged.hub.running.recorded.facts = {}
             async with asyncio.timeout(60):
                 await got.read()
+
+
+async def test_a_watch_ends_when_a_cluster_answers_that_was_silent(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:  # fmt: skip
+    monkeypatch.setattr(watch, "_LOOK", 0.05)
+    async with (
+        fleet_of(tmp_path) as (staged, fleet),
+        aiohttp.ClientSession(headers={"Authorization": "Bearer ann"}) as http,
+    ):
+        for name in ("m1", "m2"):
+            members.allow(fleet, name, "ann", EVERYTHING)
+        await fleet["m2"].faults.down()
+        async with http.get(f"{staged.url}{MAPS}?watch=true") as got:
+            assert "cluster m2: " in got.headers["Warning"]
+            put(fleet, "m1", "a")
+            assert [one[:3] for one in await _events(got, 1)] == [("ADDED", "m1", "a")]
+            await fleet["m2"].faults.up()  # nobody noticed that it was away
+            async with asyncio.timeout(60):
+                await got.read()
+
+
+async def test_a_watch_ends_when_a_cluster_leaves_and_the_client_lists_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:  # fmt: skip
+    monkeypatch.setattr(watch, "_LOOK", 0.05)
+    async with (
+        fleet_of(tmp_path) as (staged, fleet),
+        aiohttp.ClientSession(headers={"Authorization": "Bearer ann"}) as http,
+    ):
+        for name in ("m1", "m2"):
+            members.allow(fleet, name, "ann", EVERYTHING)
+        _, body = await ask(staged, "GET", MAPS)
+        url = f"{MAPS}?watch=true&resourceVersion={body['metadata']['resourceVersion']}"
+        assert isinstance(staged.hub.running.recorded, Recorded)
+        staged.hub.running.recorded.facts = {"m2": ClusterFacts("m2", reach=Reach.NOT_READY)}
+        async with http.get(staged.url + url) as got:  # away is not gone: the client goes on from there
+            assert got.status == 200
+            members.commit(staged, stage.snapshot(ANYTHING, stage.cluster("m1")))
+            async with asyncio.timeout(60):
+                await got.read()
+        status, refused = await ask(staged, "GET", url)
+        assert (status, refused["reason"], refused["message"]) == (
+            410, "Expired", "the version is one of a fleet with m2: begin with a list anew"
+        )  # fmt: skip
+
+
+async def test_a_cluster_that_hangs_in_the_middle_of_a_list_is_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:  # fmt: skip
+    monkeypatch.setattr(asking, "ANSWER", 0.3)
+
+    async def serve(member: Exact, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await member.head(reader)
+        writer.write(b'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 500\r\n\r\n{"items":[')
+        await reader.read()  # until the hub has gone
+
+    async with members.exact(tmp_path, serve) as (staged, member):
+        status, body = await ask(staged, "GET", MAPS)
+        assert (status, body["reason"]) == (503, "ServiceUnavailable")
+        assert body["message"].startswith("cluster m1: no answer in time")
+        await asyncio.wait_for(member.ended.wait(), 60)
 
 
 async def test_kinds_are_those_of_all_clusters(tmp_path: Path) -> None:
