@@ -135,6 +135,10 @@ class _Finder(ast.NodeVisitor):
 
     visit_AsyncFunctionDef = visit_FunctionDef
 
+    def visit_ClassDef(self, node: ast.ClassDef) -> None:
+        for statement in node.body:  # what decorates it is no behaviour
+            self.visit(statement)
+
     def visit_If(self, node: ast.If) -> None:
         if not (isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"):
             self.generic_visit(node)

@@ -107,7 +107,9 @@ def test_kubectl_searches_what_registries_select(world: World) -> None:
     kubectl = Kubectl(world, daemon, "--fleet")
     for name in world.names:
         world.until(lambda name=name: world.objects(name, "ConfigMap", "shop") == ["c"], "the fleet is as it should be")
-    _as_admin(world, "m2", "create", "clusterrolebinding", "ann", "--clusterrole=view", "--user=ann")
+    for name in world.names:  # no controller fills the usual roles of an API server that stands alone
+        _as_admin(world, name, "create", "clusterrole", "reads", "--verb=get,list,watch", "--resource=configmaps")
+    _as_admin(world, "m2", "create", "clusterrolebinding", "ann", "--clusterrole=reads", "--user=ann")
     hub = daemon.said("the hub listens")[0]["url"].rpartition(":")[2]
     path = "/apis/search.karmada.io/v1alpha1/search/cache/api/v1/namespaces/shop/configmaps"
 
@@ -120,7 +122,7 @@ def test_kubectl_searches_what_registries_select(world: World) -> None:
     world.until(lambda: ["m2", "c"] in search(), "what is in m2 is found")
     assert {cluster for cluster, _ in search()} == {"m2"}  # in m1 ann may read nothing
     assert search("/none") == []
-    _as_admin(world, "m1", "create", "clusterrolebinding", "ann", "--clusterrole=view", "--user=ann")
+    _as_admin(world, "m1", "create", "clusterrolebinding", "ann", "--clusterrole=reads", "--user=ann")
     world.until(lambda: search("/c") == [["m1", "c"], ["m2", "c"]], "a new right is seen")
     _as_admin(world, "m2", "create", "configmap", "only", "--namespace", "shop", "--from-literal=x=1")
     world.until(lambda: search("?fieldSelector=metadata.name%3Donly") == [["m2", "only"]], "the watch tells of it")
