@@ -173,7 +173,7 @@ class ObjectNotFound(ClusterError):
 
 
 class ObjectExists(ClusterError):
-    """409 on creation."""
+    """409 AlreadyExists, to a POST. (`edges.kube.apply` creates by a patch, which is answered with a conflict.)"""
 
 
 class ObjectConflict(ClusterError):

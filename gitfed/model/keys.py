@@ -1,7 +1,7 @@
 """Well-known labels and annotations, and the name under which gitfed writes fields: each once.
 
 Names of this program and of Karmada's that it understands. Kubernetes' own stand here where more than one room knows
-them; the tables of what Karmada takes out of a manifest (`render.prune`) stay with their rules.
+them; the tables of what Karmada takes out of a manifest (`render.irrelevant_fields`) stay with their rules.
 """
 
 from __future__ import annotations

@@ -87,7 +87,7 @@ def build(
     problems.extend(notes.failing(repo, world.step))
     changes = operator_orders.remove(verdict.changes, decisions.removals)
     if any(change.waits_for for change in changes) or len({item.wave.wave for item in items} - {order.NO_WAVE}) > 1:
-        changes = waves.hold(changes, [template_pipeline.placed(item) for item in items])
+        changes = waves.mark_waiting(changes, [template_pipeline.placed(item) for item in items])
     return Plan(
         commit=repo.commit,
         base=base,

@@ -23,7 +23,7 @@ from gitfed.model.keys import BINDING_LABEL, FEDERATION_LABEL
 from gitfed.model.plan import Binding, Edit, RenderedManifest
 from gitfed.model.repo import Manifest
 from gitfed.placement.scheduling.cluster import Candidate
-from gitfed.render import override, prune, revise
+from gitfed.render import irrelevant_fields, override, revise
 from gitfed.text import canonical
 
 _CLUSTER, _REPLICAS = attrgetter("cluster"), attrgetter("replicas")
@@ -122,7 +122,7 @@ def of_parts(
                 problems.append(_problem(overrides, result.error, manifest, result.clusters))
                 continue
             # State comes last: an override neither sees these labels nor changes what was preserved.
-            final = prune.prune(stamp(as_stored(_labelled(result.body, labels)), federation, binding.id))
+            final = irrelevant_fields.strip(stamp(as_stored(_labelled(result.body, labels)), federation, binding.id))
             digest = Digest(canonical.digest(final))
             known = found.get(digest)
             found[digest] = RenderedManifest(

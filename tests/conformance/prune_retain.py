@@ -7,7 +7,7 @@ from typing import Any
 
 from gitfed.interpret.native import Native
 from gitfed.interpret.registry import Interpreter, Unknown
-from gitfed.render import prune
+from gitfed.render import irrelevant_fields
 from tests.conformance import equal
 
 
@@ -18,7 +18,9 @@ def matches(case: Mapping[str, Any]) -> bool:
 def run(case: Mapping[str, Any]) -> list[str]:
     expect = case["expect"]
     if case["operation"] == "Prune":
-        return equal.differences("object", equal.plain(prune.prune(case["desired"])), equal.plain(expect["object"]))
+        return equal.differences(
+            "object", equal.plain(irrelevant_fields.strip(case["desired"])), equal.plain(expect["object"])
+        )
     result = Interpreter([Native()]).retain(case["desired"], case["observed"])
     if isinstance(result, Unknown):
         return [] if equal.is_error(expect) else [f"failed: {result.reason}"]

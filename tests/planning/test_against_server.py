@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from gitfed.planning.objects import diff
-from gitfed.render.prune import prune
+from gitfed.render import irrelevant_fields
 from kubesim import status
 from kubesim.client import Client
 from kubesim.cluster import Cluster
@@ -58,7 +58,7 @@ def apply(server: Client, body: dict[str, Any]) -> dict[str, Any]:
 
 
 def named(body: dict[str, Any], name: str) -> dict[str, Any]:
-    return dict(prune({**body, "metadata": {**body["metadata"], "namespace": "shop", "name": name}}))
+    return dict(irrelevant_fields.strip({**body, "metadata": {**body["metadata"], "namespace": "shop", "name": name}}))
 
 
 def compared(desired: dict[str, Any], live: dict[str, Any]) -> tuple[diff.FieldChange, ...]:

@@ -132,7 +132,7 @@ def _text(shown: DiffView, found: list[compare.Difference], output: options.Outp
 
 
 def flow(one: Flow) -> str:
-    """`shop/Deploy/web: 4 replicas move eu-1 (4) → us-1 (2), us-2 (2)`."""
+    """`shop/Deploy/web: 4 replicas move: eu-1 (4) → us-1 (2), us-2 (2)`."""
     sides = (", ".join(f"{name} ({count})" for name, count in side) for side in (one.leaving, one.arriving))
     verb = "replica moves" if one.replicas == 1 else "replicas move"
     return f"{names.shown(one.key)}: {one.replicas} {verb}: {' → '.join(sides)}"

@@ -1,7 +1,7 @@
 """One workload during a failover: when it leaves a cluster, when its old copy may go (Karmada: failover §2.5, §2.6).
 
 An eviction takes the cluster out of the targets and leaves a task behind. While there is a task, the cluster is no
-target again and, unless the purge mode is Directly, the old copy stays. `review` ends tasks, `leave` makes them; both
+target again and, unless the purge mode is Directly, the old copy stays. `_review` ends tasks, `_task` makes them; both
 look at what is recorded and seen, and at no memory of their own, so a restart in between changes nothing.
 
 Three rules are ours. A task whose work has no targets does not end: the old copy stays, loudly. With Directly the
@@ -45,14 +45,17 @@ class Result:
     look_again: datetime | None = None
 
 
-def of(
+def advance(
     decision: Decision,
     policy: Propagation,
     tolerations: tuple[Toleration, ...],
     copies: Mapping[ClusterName, LiveObject],
     scene: FailoverContext,
 ) -> Result:
-    """`tolerations`: the policy's with our defaults. `copies`: as last seen, by cluster."""
+    """End the evictions that are over, and begin those that are due.
+
+    `tolerations`: the policy's with our defaults. `copies`: as last seen, by cluster.
+    """
     later: list[datetime] = []
     problems: list[str] = []
     leaving = {task.from_cluster for task in decision.evictions}

@@ -1,11 +1,11 @@
 """★ When clusters or workloads fail: (facts, decisions, policies, now) → decisions, and when to look again.
 
-    taints     clusters that are not ready for too long, or that a person or a policy marked, get taints    (taints)
-    tolerate   how long each workload puts up with them                                                      (tolerate)
-    evict      who leaves, with a task each; which tasks are over                                            (evict)
-    damper     who does not move any more, because it moved too often for no reason                         (damper)
-    pace       how many of them in one minute, if somebody asks for that                                     (pace)
-    preserve   what of a workload's state goes with it                                                       (preserve)
+    taints              clusters that are not ready for too long, or that a person or a policy marked, get taints
+    tolerations         how long each workload puts up with them
+    eviction            who leaves, with a task each; which tasks are over
+    damper              who does not move any more, because it moved too often for no reason
+    eviction_rate       how many of them in one minute, if somebody asks for that
+    state_preservation  what of a workload's state goes with it
 
 This is the first thing that a build does; placing what lost its cluster is then `schedule`'s usual work. Whether a
 place was found is not known here: `Step.before` keeps what stands if none was (`planning.bind`). Nothing here waits or
@@ -90,7 +90,7 @@ def step(
 ) -> Step:
     """What follows from `now`; nothing while the state is not known. `found`: the clusters without recorded taints.
 
-    `states` and `collect` read what copies say of themselves (`preserve`, `scene`).
+    `states` and `collect` read what copies say of themselves (`state_preservation`, `failover_context`).
     """
     if not decisions.known:
         found = marked(found, decisions.clusters, decisions.outage, repo, now)
@@ -153,7 +153,7 @@ def step(
         if policy is None:
             continue
         copies = fleet.live.objects.get(key, _NOTHING) if fleet.live is not None else _NOTHING
-        result = eviction.of(decision, policy, placed_by.tolerations(policy), copies, scene)
+        result = eviction.advance(decision, policy, placed_by.tolerations(policy), copies, scene)
         results.append((key, decision, result))
         if result.problems:
             problems[key] = (*problems.get(key, ()), *result.problems)

@@ -2,7 +2,7 @@
 
 Every rule of ownership stands here. An object is *ours* only when the inventory entry and the label agree; what is
 not known (an inventory that was not read, a kind that did not answer) is never taken for absent; and whatever is left
-alone says why. Copies that should *not* be there (any more) are `remove`'s.
+alone says why. Copies that should *not* be there (any more) are `prune`'s.
 """
 
 from __future__ import annotations

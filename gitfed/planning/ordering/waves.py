@@ -33,7 +33,7 @@ class Placed:
     waited_for: bool = True
 
 
-def hold(changes: Sequence[Change], placed: Iterable[Placed]) -> list[Change]:
+def mark_waiting(changes: Sequence[Change], placed: Iterable[Placed]) -> list[Change]:
     """The changes, each that has to wait saying what for."""
     objects = {one.key: one for one in placed}
     pending = {(change.cluster, change.key): change for change in changes if change.action in (*_WRITES, Action.SKIP)}

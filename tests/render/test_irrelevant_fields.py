@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from gitfed.render.prune import prune
+from gitfed.render import irrelevant_fields
 
 CONFIG: dict[str, Any] = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"}, "data": {"a": "b"}}
 
 
 def test_a_body_without_server_fields_is_returned_as_it_is() -> None:
-    assert prune(CONFIG) is CONFIG
+    assert irrelevant_fields.strip(CONFIG) is CONFIG
 
 
 def test_what_an_api_server_wrote_goes_and_the_rest_is_shared() -> None:
@@ -29,7 +29,7 @@ def test_what_an_api_server_wrote_goes_and_the_rest_is_shared() -> None:
     }
     body = {**CONFIG, "metadata": metadata, "status": {"x": 1}}
     before = copy.deepcopy(body)
-    pruned = prune(body)
+    pruned = irrelevant_fields.strip(body)
     assert pruned == {**CONFIG, "metadata": {"name": "c", "generateName": "c-"}}
     assert pruned["data"] is CONFIG["data"]
     assert body == before
@@ -42,7 +42,7 @@ def test_all_token_secrets_of_an_account_go() -> None:
         "metadata": {"name": "robot"},
         "secrets": [{"name": f"robot-token-{index}"} for index in range(3)] + [{"name": "other"}],
     }
-    assert prune(account)["secrets"] == [{"name": "other"}]
+    assert irrelevant_fields.strip(account)["secrets"] == [{"name": "other"}]
 
 
 @pytest.mark.parametrize(
@@ -55,19 +55,19 @@ def test_all_token_secrets_of_an_account_go() -> None:
 )
 def test_an_address_goes_but_a_headless_service_stays_headless(spec: dict[str, Any], left: dict[str, Any]) -> None:
     service = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "s"}, "spec": spec}
-    assert prune(service)["spec"] == left
+    assert irrelevant_fields.strip(service)["spec"] == left
 
 
 def test_entries_that_are_no_secrets_are_no_token_secrets() -> None:
     account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "robot"}, "secrets": [None, {}, []]}
-    assert prune(account) is account
+    assert irrelevant_fields.strip(account) is account
 
 
 @pytest.mark.parametrize("kind", ["Deployment", "Job", "Secret", "ServiceAccount", "Service", "PersistentVolumeClaim"])
 @pytest.mark.parametrize("odd", [5, "x", [], None, True])
 def test_what_is_no_map_is_left_for_the_server_to_refuse(kind: str, odd: object) -> None:
     body = {"apiVersion": "v1", "kind": kind, "metadata": {"name": "n", "annotations": odd}, "spec": odd}
-    assert prune(body) == body
+    assert irrelevant_fields.strip(body) == body
 
 
 def test_pruning_twice_is_pruning_once() -> None:
@@ -81,9 +81,9 @@ def test_pruning_twice_is_pruning_once() -> None:
             "template": {"metadata": {"labels": {"job-name": "j", "a": "b"}}},
         },
     }
-    once = prune(job)
+    once = irrelevant_fields.strip(job)
     assert once["spec"] == {
         "selector": {"matchLabels": {"a": "b"}},
         "template": {"metadata": {"labels": {"a": "b"}}},
     }
-    assert prune(once) is once
+    assert irrelevant_fields.strip(once) is once

@@ -31,7 +31,7 @@ _JOB_LABELS = _CONTROLLER_UID | {"job-name", "batch.kubernetes.io/job-name"}
 _TOKEN_TYPE = TOKEN_TYPE
 
 
-def prune(body: Body) -> Body:
+def strip(body: Body) -> Body:
     """The body without server-side fields; the very same one if it has none."""
     if "status" in body:
         body = {key: value for key, value in body.items() if key != "status"}
