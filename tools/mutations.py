@@ -5,8 +5,8 @@
 
 A change is one that a person makes by mistake: a comparison or a condition turned around, a bound off by one, a
 condition left out, the smaller for the larger. It is made in a copy of the tree. The tests that import the changed
-module are run first, those of its package after them, and the first failure ends it: a change that no test notices is
-printed with its line. Some survive rightly, since they mean the same; a person tells.
+module are run first, those of its package and the recorded vectors after them, and the first failure ends it: a change
+that no test notices is printed with its line. Some survive rightly, since they mean the same; a person tells.
 """
 
 from __future__ import annotations
@@ -167,10 +167,11 @@ def nearest_tests(path: Path) -> list[list[str]]:
     folder = next((one for one in ("/".join(parts[1:3]), parts[1]) if (ROOT / "tests" / one).is_dir()), parts[1])
     everything = sorted((ROOT / "tests").rglob("test_*.py"))
     slow = ("e2e", "clusters", "hub", "conformance")
+    vectors = [ROOT / "tests/conformance"] if parts[1] in ("placement", "planning", "render", "interpret") else []
     beside = [one for one in everything if imported.search(one.read_text()) and not set(slow) & set(one.parts)]
     of_package = [one for one in everything if one.is_relative_to(ROOT / "tests" / folder) and one not in beside]
     of_plans = [ROOT / "tests/planning"] if folder.startswith(("placement", "render")) else []
-    lists = [beside, of_package, of_plans]
+    lists = [beside, of_package, of_plans, vectors]
     return [[str(one.relative_to(ROOT)) for one in found] for found in lists if found]
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from gitfed.placement.capacity.estimate import Capacity, room
+from gitfed.placement.capacity.estimate import Capacity, room, sets
 
 GRADES = {
     0: {"cpu": "0", "memory": "0"},
@@ -53,6 +53,12 @@ def test_what_is_free_is_divided_by_what_one_needs(
     capacity: Capacity, requirements: dict[str, Any] | None, replicas: int
 ) -> None:
     assert room(capacity, requirements) == replicas
+
+
+def test_a_component_that_does_not_ask_for_a_resource_takes_none_of_it() -> None:
+    driver = {"replicas": 2, "replicaRequirements": asks(cpu="1")}
+    worker = {"replicas": 3, "replicaRequirements": asks(gpu="1", cpu="1")}
+    assert sets(summary({"cpu": "100", "gpu": "9", "pods": "110"}), [driver, worker]) == 3
 
 
 def graded(pods: int = 10_000, cpu: str = "100000", **counts: int) -> Capacity:

@@ -244,6 +244,16 @@ def test_many_nodes_become_few_classes_that_promise_no_room_that_is_not_there(us
     assert all(told > real // 2 for told, real in zip(free, exact, strict=True) if real)
 
 
+def test_of_many_nodes_those_with_almost_nothing_left_promise_no_more() -> None:
+    left = range(160)
+    nearly_full = [replace(a_node(f"n{free}"), requested={"memory": f"{8 * 2**30 - free}"}) for free in left]
+    found = recorded_facts.classes(nearly_full)
+    told = [
+        8 * 2**30 - quantity.parse(one.requested["memory"]).milli // 1000 for one in found for _ in range(one.count)
+    ]
+    assert all(0 <= free <= real for free, real in zip(sorted(told), left, strict=True))
+
+
 @given(st.permutations([a_node(f"n{number}", f"{number % 3}") for number in range(7)]))
 def test_the_order_of_nodes_does_not_matter(found: list[NodeFacts]) -> None:
     assert {(one.count, tuple(one.requested.items())) for one in recorded_facts.classes(found)} == {

@@ -30,7 +30,7 @@ class Placed:
     position: order.Position
     clusters: frozenset[ClusterName]
     live: Mapping[ClusterName, LiveObject]
-    waited_for: bool = True
+    waited_for: bool
 
 
 def mark_waiting(changes: Sequence[Change], placed: Iterable[Placed]) -> list[Change]:
