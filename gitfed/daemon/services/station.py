@@ -181,10 +181,11 @@ class Station:
                 await self._renamed.wait()
                 continue
             selector = endpoint_slices.of_services(self._names)
+            listener = _Listener(self.take_own, self.take_event, self.freshness)
             await _until(
                 self._renamed,
                 reflect.follow(
-                    session, endpoint_slices.EVERYWHERE, selector, _Own(self), wake=self._wake, project=slices.read
+                    session, endpoint_slices.EVERYWHERE, selector, listener, wake=self._wake, project=slices.read
                 ),
             )
 
@@ -230,7 +231,8 @@ class Station:
             self.take_dispatched(found)
             if not self.there:
                 await self._needed.wait()
-        await reflect.follow(session, path, selector, _Dispatched(self), wake=self._wake, project=slices.read)
+        listener = _Listener(self.take_dispatched, self.take_dispatched_event)
+        await reflect.follow(session, path, selector, listener, wake=self._wake, project=slices.read)
 
     def take_dispatched(self, items: list[Slice]) -> None:
         found = (one for one in items if slices.is_ours(one, self._federation))
@@ -314,42 +316,30 @@ class Station:
         self.failed[key] = why
 
 
-class _Own:
-    """Tells a station of its cluster's own slices."""
+class _Listener:
+    """Tells a station of the slices that one of its watches brings."""
 
-    def __init__(self, station: Station) -> None:
-        self._station = station
-
-    def listed(self, items: list[Slice], version: str) -> None:
-        self._station.take_own(items)
-
-    def event(self, kind: str, body: Body) -> None:
-        self._station.take_event(kind, slices.read(body))
-
-    def resumed(self) -> None:
-        self._station.freshness(True)
-
-    def lost(self, error: errors.GitfedError) -> None:
-        self._station.freshness(False)
-
-
-class _Dispatched:
-    """Tells a station of what was dispatched there."""
-
-    def __init__(self, station: Station) -> None:
-        self._station = station
+    def __init__(
+        self,
+        listed: Callable[[list[Slice]], None],
+        event: Callable[[str, Slice], None],
+        freshness: Callable[[bool], None] = lambda fresh: None,
+    ) -> None:
+        self._listed = listed
+        self._event = event
+        self._freshness = freshness
 
     def listed(self, items: list[Slice], version: str) -> None:
-        self._station.take_dispatched(items)
+        self._listed(items)
 
     def event(self, kind: str, body: Body) -> None:
-        self._station.take_dispatched_event(kind, slices.read(body))
+        self._event(kind, slices.read(body))
 
     def resumed(self) -> None:
-        pass
+        self._freshness(True)
 
     def lost(self, error: errors.GitfedError) -> None:
-        pass
+        self._freshness(False)
 
 
 def _same_name(one: Slice, other: Slice) -> bool:
