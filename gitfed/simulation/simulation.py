@@ -69,6 +69,8 @@ class Story:
     losses: tuple[Loss, ...]
     falls_due: float | None = None
     """Seconds from the start until more would happen, had the clock not stopped; None: nothing more."""
+    load_not_played: tuple[ObjectKey, ...] = ()
+    """FederatedHPAs that would follow the load: a rehearsal has none, so their numbers stay as they were decided."""
 
 
 class Rehearsal:
@@ -345,7 +347,11 @@ class _Run:
         pending |= {(loss.key, loss.why): None for loss in short if loss.key not in told}
         left_behind = sorted(self._left_behind(plan))
         falls_due = None if math.isinf(self._at) else self._at
-        return Story(tuple(self._timeline), before, plan, tuple(pending), tuple(left_behind), tuple(short), falls_due)
+        by_load = sorted(one.key for one in self._repo.federated_autoscalers if one.target in plan.bindings)
+        return Story(
+            tuple(self._timeline), before, plan, tuple(pending), tuple(left_behind), tuple(short), falls_due,
+            tuple(by_load),
+        )  # fmt: skip
 
     def _left_behind(self, plan: Plan) -> Iterable[tuple[ClusterName, ObjectKey]]:
         for key, binding in plan.bindings.items():

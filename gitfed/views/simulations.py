@@ -74,6 +74,8 @@ class SimulationView(View):
     losses: list[LossView]
     fallsDue: float | None
     """Seconds until more would happen, had the clock not stopped."""
+    loadNotPlayed: list[GroupedRef]
+    """FederatedHPAs whose numbers stay as they were decided: a rehearsal has no load."""
 
 
 class TargetLosses(View):
@@ -111,6 +113,7 @@ def document(story: simulation.Story, commit: str, until: float) -> SimulationVi
         "deletedOnRecovery": [{"cluster": cluster, **grouped(key)} for cluster, key in story.on_recovery],
         "losses": [_loss(one) for one in story.losses],
         "fallsDue": story.falls_due,
+        "loadNotPlayed": [grouped(key) for key in story.load_not_played],
     }
 
 

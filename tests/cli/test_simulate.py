@@ -34,6 +34,7 @@ def test_a_failure_as_text_and_as_json(fleet: Path) -> None:
     assert document["timeline"][0] == {"after": 0.0, "kind": "event", "text": "cluster/eu-1: fails"}
     assert set(document) == {
         "schema", "commit", "until", "timeline", "placement", "pending", "deletedOnRecovery", "losses", "fallsDue",
+        "loadNotPlayed",
     }  # fmt: skip
 
 

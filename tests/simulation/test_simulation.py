@@ -7,6 +7,9 @@ from typing import Any
 
 import pytest
 
+from gitfed.cli.output import plain
+from gitfed.cli.output import simulation as output
+from gitfed.model.base import ObjectKey
 from gitfed.model.decisions import Decisions
 from gitfed.model.fleet import ClusterFacts, FactsRef, FleetSnapshot
 from gitfed.model.plan import Action
@@ -214,3 +217,21 @@ def test_the_runs_of_cron_rules_are_foretold_with_what_they_do() -> None:
     placed = [line.partition(" (")[0] for line in lines(story, "decision") if "→" in line]
     assert placed == [f"3600 {web} → m1:4 m2:4", f"28800 {web} → m1:1 m2:1"]
     assert story.falls_due == 25 * 3600.0
+
+
+def test_an_autoscaler_that_follows_the_load_is_said_to_stand_still() -> None:
+    target = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}
+    declared = {
+        "apiVersion": "autoscaling.karmada.io/v1alpha1", "kind": "FederatedHPA",
+        "metadata": {"name": "load", "namespace": "shop"}, "spec": {"scaleTargetRef": target, "maxReplicas": 9},
+    }  # fmt: skip
+    events = [Event(0, "fail", "cluster/m1")]
+    story = rehearse(repo(files={"load.json": json.dumps(declared)})).run(events)
+    key = ObjectKey("autoscaling.karmada.io", "FederatedHPA", "shop", "load")
+    assert story.load_not_played == (key,)
+    said = [*output.text(story, plain.Paint(False), quiet=False)]
+    assert [line for line in said if line.startswith("Load:")] == [
+        "Load:   not played. Replicas stay as decided for shop/FederatedHPA.autoscaling.karmada.io/load."
+    ]
+    assert not any(line.startswith("Load:") for line in output.text(story, plain.Paint(False), quiet=True))
+    assert rehearse(repo()).run(events).load_not_played == ()

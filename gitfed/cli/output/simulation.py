@@ -44,6 +44,9 @@ def text(story: simulation.Story, paint: plain.Paint, *, quiet: bool) -> Iterabl
             for cluster, key in story.on_recovery:
                 by_cluster.setdefault(cluster, []).append(names.shown(key))
             yield from (f"  {cluster}: {formatting.some(found)}" for cluster, found in by_cluster.items())
+    if story.load_not_played and not quiet:
+        some = formatting.some([names.shown(key) for key in story.load_not_played])
+        yield f"Load:   not played. Replicas stay as decided for {some}."
     if story.falls_due is not None and not quiet:
         yield f"Later:  something falls due at {scenario.clock(story.falls_due)}, when the clock had stopped (--until)."
     yield _total(story)

@@ -51,7 +51,8 @@ def command(
     """Rehearse a failover, or what autoscalers do by the clock: what would be noticed, decided and done, and when.
 
     Nothing is written and no cluster is asked: it begins with what is decided and recorded. Decisions are taken by the
-    code of the daemon. A time is a duration from the start, by default 0s.
+    code of the daemon. A time is a duration from the start, by default 0s. There is no load: what a FederatedHPA
+    decided stays as it is, and is named.
 
     \b
     gitfed simulate --fail cluster/eu-1
