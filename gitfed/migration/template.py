@@ -120,11 +120,14 @@ def _without_allocations(body: dict[str, Any]) -> None:
             spec.pop("volumeName", None)
         case "Job", dict() if spec.get("manualSelector") is not True:
             spec.pop("selector", None)
-            metadata = (spec.get("template") or {}).get("metadata") or {}
-            for name in [name for name in metadata.get("labels") or () if _OF_A_JOB.match(name)]:
-                del metadata["labels"][name]
-            if metadata.get("labels") == {}:
-                del metadata["labels"]
+            # A Job that has no labels gets those of its pods, and the pods those that tell whose they are.
+            for metadata in (body["metadata"], (spec.get("template") or {}).get("metadata") or {}):
+                for name in [name for name in metadata.get("labels") or () if _OF_A_JOB.match(name)]:
+                    del metadata["labels"][name]
+                if metadata.get("labels") == {}:
+                    del metadata["labels"]
+            if (spec.get("template") or {}).get("metadata") == {}:
+                del spec["template"]["metadata"]
         case "Pod", dict():
             spec.pop("nodeName", None)
         case "ServiceAccount", _:

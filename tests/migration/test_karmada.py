@@ -23,6 +23,8 @@ from gitfed.text import emit, yaml
 from tests.e2e.world import settings as federation
 from tests.planning.test_build import INTERPRETER, NOW, Tree, decided
 
+RECORDED = Path(__file__).parent / "karmada-1.15.yaml"
+"""Objects of ours, as a control plane of Karmada 1.15.9 shows them."""
 EXAMPLES = Path(__file__).parents[2] / "examples" / "repo"
 
 
@@ -159,3 +161,59 @@ def test_what_karmada_keeps_for_itself_is_left_out_and_said() -> None:
     ]
     assert [body["metadata"]["name"] for body in taken.decisions] == ["web-deployment"]
     assert "aHVudGVyMg" not in str(taken)
+
+
+def recorded() -> list[Body]:
+    return list(yaml.load_all(RECORDED.read_bytes()))
+
+
+def written(taken: Taken) -> dict[str, Body]:
+    return {f"{body['kind']}/{body['metadata']['name']}": body for one in taken.imported.files.values() for body in one}
+
+
+def test_what_a_control_plane_fills_in_is_taken_out_of_policies() -> None:
+    made = written(convert(recorded()))
+    policy = made["PropagationPolicy/p-web29"]
+    assert policy["spec"] == {
+        "resourceSelectors": [
+            {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web29"},
+            {"apiVersion": "v1", "kind": "Service", "name": "web29"},
+        ],
+        "placement": {
+            "clusterAffinity": {"clusterNames": ["member1"]},
+            "replicaScheduling": {"replicaDivisionPreference": "Aggregated", "replicaSchedulingType": "Divided"},
+        },
+    }
+    assert policy["metadata"] == {"name": "p-web29", "namespace": "team7"}
+    assert made["MultiClusterService/mcs"]["spec"] == {
+        "consumerClusters": [{"name": "member2"}], "providerClusters": [{"name": "member1"}], "types": ["CrossCluster"],
+    }  # fmt: skip
+
+
+def test_a_job_of_a_control_plane_comes_without_the_labels_of_its_pods() -> None:
+    job = written(convert(recorded()))["Job/job2"]
+    assert job["metadata"] == {"name": "job2", "namespace": "team2"}
+    pod = {"containers": [{"image": "busybox", "name": "c"}], "restartPolicy": "Never"}
+    assert job["spec"] == {"completions": 4, "parallelism": 2, "template": {"spec": pod}}
+
+
+def test_the_parts_of_karmada_are_no_templates() -> None:
+    taken = convert(recorded())
+    parts = {one.subject for one in taken.imported.findings if one.code is Code.SYSTEM}
+    assert parts == {
+        "CustomResourceDefinition/remedies.remedy.karmada.io",
+        "MutatingWebhookConfiguration/mutating-config",
+        "ValidatingWebhookConfiguration/validating-config",
+    }
+    assert "CustomResourceDefinition/widgets.example.com" in written(taken)
+
+
+def test_to_adopt_everything_that_is_placed_gives_leave() -> None:
+    before, after = written(convert(recorded())), written(convert(recorded(), adopt=True))
+    changed = {name for name, body in after.items() if body != before[name]}
+    policies = {name for name in before if name.split("/")[0] in ("PropagationPolicy", "ClusterPropagationPolicy")}
+    by_annotation = {"FederatedResourceQuota/quota", "Service/mcs"}
+    assert changed == policies | by_annotation
+    assert {after[name]["spec"]["conflictResolution"] for name in policies} == {"Overwrite"}
+    for name in by_annotation:
+        assert after[name]["metadata"]["annotations"] == {"work.karmada.io/conflict-resolution": "overwrite"}

@@ -112,6 +112,12 @@ def cluster(
                 help="Its context.")  # fmt: skip
 @options.option("--decisions-out", shared=False, metavar="FILE", type=options.Files(dir_okay=False),
                 help="Write the bindings there, for plan --decisions and state begin.")  # fmt: skip
+@options.option(
+    "--adopt",
+    shared=False,
+    is_flag=True,
+    help="Let the objects that Karmada wrote become gitfed's: the policies say conflictResolution: Overwrite.",
+)
 @INTO
 @WITH_SECRETS
 @ALL
@@ -119,7 +125,8 @@ def cluster(
 @desired.writing
 def karmada(
     exports: tuple[Path, ...], karmada_kubeconfig: Path | None, karmada_context: str, decisions_out: Path | None,
-    into: str, with_secrets: bool, all_findings: bool, repo: str, commit: bool, message: str, dry_run: str | None,
+    adopt: bool, into: str, with_secrets: bool, all_findings: bool, repo: str, commit: bool, message: str,
+    dry_run: str | None,
 ) -> int:  # fmt: skip
     """Turn a Karmada control plane into a repository: templates, policies, overrides, clusters, interpreters.
 
@@ -147,7 +154,7 @@ def karmada(
         bodies = _documents(exports)
     else:
         bodies = [*_everything(checkout, "karmada", karmada_kubeconfig, karmada_context, options.Credentials(), ())]
-    taken = convert(bodies, folder=into, with_secrets=with_secrets)
+    taken = convert(bodies, folder=into, with_secrets=with_secrets, adopt=adopt)
     code = _finish(taken.imported, repo, message or "Import from Karmada", commit, dry_run, all_findings, checkout)
     if decisions_out is not None and not dry_run:
         files.write_atomically(decisions_out, emit.dump_many(taken.decisions).encode(), mode=0o600)
