@@ -51,11 +51,10 @@ from gitfed.model.plan import Change, Plan
 from gitfed.model.repo import RepoSnapshot
 from gitfed.model.webhook import Find
 from gitfed.placement import recorded_facts
-from gitfed.planning import build
+from gitfed.planning import build, sent_keys
 from gitfed.planning.ordering import gate
 from gitfed.reading.reader import Reader
 from gitfed.reading.webhook_cache import Answers
-from gitfed.render import namespaces
 
 log = logging.getLogger("gitfed.cycle")
 
@@ -305,7 +304,7 @@ class Engine:
         if self._review is not None:
             if self.fleet.starting():
                 return None  # a cluster that will be there in a moment would look like one that cannot be read
-            await look_for(self.fleet.members.values(), namespaces.with_implied(repo.manifests))
+            await look_for(self.fleet.members.values(), sent_keys.of(repo))
         starting = self.fleet.starting()
         in_use = frozenset(name for name, member in self.fleet.members.items() if member.ready.is_set())
         fleet = await self.memory.with_facts(repo, self.fleet.snapshot(repo))

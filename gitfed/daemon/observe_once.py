@@ -26,9 +26,8 @@ from gitfed.model.keys import PRUNE_ANNOTATION
 from gitfed.model.plan import Action, Change, Plan
 from gitfed.model.repo import RepoSnapshot
 from gitfed.placement import recorded_facts
-from gitfed.planning import kept_copies
+from gitfed.planning import kept_copies, sent_keys
 from gitfed.planning.objects import compare, prune, redact
-from gitfed.render import namespaces
 
 
 async def look(
@@ -46,7 +45,8 @@ async def look(
     `capacity`: whether to read nodes and pods too; None: if a policy of the repository asks how much room there is.
     """
     measure = recorded_facts.reads_capacity(repo) if capacity is None else capacity
-    kinds = frozenset(Kind(key.group, key.kind) for key in repo.manifests) | {Kind("", "Namespace")}
+    keys = sent_keys.of(repo)
+    kinds = frozenset(Kind(key.group, key.kind) for key in keys) | {Kind("", "Namespace")}
     upward = FleetCallbacks(
         assess=_assess,
         changed=lambda *_: None,
@@ -72,7 +72,7 @@ async def look(
             one.add_done_callback(lambda _: count("clusters read", sum(map(asyncio.Task.done, looks)), len(looks)))
         if looks:
             await asyncio.wait(looks, timeout=timeout)
-        await look_for(members, namespaces.with_implied(repo.manifests))
+        await look_for(members, keys)
         # Scripts may be asked: not in the loop.
         return await asyncio.to_thread(_snapshot, members, now(), interpreter)
     finally:

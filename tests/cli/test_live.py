@@ -311,3 +311,34 @@ def test_a_fleet_that_does_not_run_takes_no_orders(tmp_path: Path, monkeypatch: 
         2,
         "error: no kubeconfig of a running fleet\nhint: --kubeconfig FILE, as gitfed sim up wrote it\n",
     )
+
+
+QUOTA = """
+apiVersion: policy.karmada.io/v1alpha1
+kind: FederatedResourceQuota
+metadata: {name: cap, namespace: shop%s}
+spec:
+  overall: {configmaps: "100"}
+  staticAssignments: [{clusterName: eu-1, hard: {configmaps: "50"}}]
+"""
+
+
+def test_what_follows_from_a_declaration_is_looked_up_like_a_template(bare: Path, clusters: Path) -> None:
+    """A quota that another system wrote: the plan once said that it would be created."""
+    cluster = Endpoint.of(yaml.safe_load(clusters.read_text()), "eu-1")
+    cluster.request("POST", "/api/v1/namespaces", {"metadata": {"name": "shop"}})
+    theirs = {"metadata": {"name": "cap"}, "spec": {"hard": {"configmaps": "50"}}}
+    made = cluster.request("POST", "/api/v1/namespaces/shop/resourcequotas", theirs)
+
+    def planned() -> list[tuple[str, str]]:
+        changes = json.loads(look(bare, "plan", "--live", "-o", "json").out)["changes"]
+        return [(one["action"], one["cluster"]) for one in changes if one["kind"] == "ResourceQuota"]
+
+    push(bare, {"cap.yaml": QUOTA % ""})
+    assert planned() == [("skip", "eu-1")]
+    push(bare, {"cap.yaml": QUOTA % ", annotations: {work.karmada.io/conflict-resolution: overwrite}"})
+    assert planned() == [("update", "eu-1")]
+    assert look(bare, "apply", "--wait").code == 0
+    found = cluster.request("GET", "/api/v1/namespaces/shop/resourcequotas/cap")
+    assert found["metadata"]["uid"] == made["metadata"]["uid"]
+    assert "gitfed.io/federation" in found["metadata"]["labels"]

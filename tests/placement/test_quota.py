@@ -181,3 +181,12 @@ def test_an_assignment_is_a_quota_of_one_cluster() -> None:
             "spec": {"hard": {"cpu": "4"}},
         }
     }
+
+
+def test_what_a_quota_assigns_may_take_over_what_is_there_as_the_quota_says() -> None:
+    quiet = declared(assigned={"m1": {"cpu": "5"}}, cpu="9")
+    assert "annotations" not in quota.assignments(quiet, ["m1"])["m1"]["metadata"]
+    said = {"work.karmada.io/conflict-resolution": "overwrite", "note": "of the quota alone"}
+    metadata = quiet.metadata.model_copy(update={"annotations": said})
+    found = quota.assignments(quiet.model_copy(update={"metadata": metadata}), ["m1"])
+    assert found["m1"]["metadata"]["annotations"] == {"work.karmada.io/conflict-resolution": "overwrite"}

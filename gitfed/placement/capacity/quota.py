@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from gitfed.model.base import Body, ClusterName
 from gitfed.model.decisions import Share
-from gitfed.model.keys import QUOTA_NAME, QUOTA_NAMESPACE
+from gitfed.model.keys import CONFLICT_ANNOTATION, QUOTA_NAME, QUOTA_NAMESPACE
 from gitfed.text import quantity
 from gitfed.text.quantity import ZERO, Quantity
 
@@ -204,6 +204,8 @@ def assignments(declared: FederatedResourceQuota, clusters: Iterable[ClusterName
                     QUOTA_NAME: declared.metadata.name,
                 },
             }
+            if said := (declared.metadata.annotations or {}).get(CONFLICT_ANNOTATION):
+                metadata["annotations"] = {CONFLICT_ANNOTATION: said}
             found[assignment.cluster_name] = {
                 "apiVersion": "v1",
                 "kind": "ResourceQuota",
