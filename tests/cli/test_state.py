@@ -181,6 +181,23 @@ def test_the_branch_begins_with_what_others_decided(fleet: Path, tmp_path: Path)
     assert git(fleet, "rev-parse", "gitfed/state") == made
 
 
+def test_where_a_daemon_would_read_the_origin_the_branch_is_to_be_pushed(fleet: Path, tmp_path: Path) -> None:
+    """A daemon without it would decide everything anew, and replicas would move."""
+    file, origin = bound(tmp_path, "web"), tmp_path / "origin.git"
+    git(fleet, "init", "-q", "--bare", str(origin))
+    git(fleet, "remote", "add", "origin", str(origin))
+    git(fleet, "push", "-q", "origin", "HEAD:main")
+    done = gitfed("state", "begin", file)
+    note = "note: it is in this checkout alone: before a daemon reads origin, git push origin gitfed/state\n"
+    assert (done.code, note in done.err) == (0, True), done.err
+    git(fleet, "push", "-q", "origin", "gitfed/state")
+    git(origin, "update-ref", "-d", "refs/heads/gitfed/state")
+    git(fleet, "update-ref", "-d", "refs/heads/gitfed/state")
+    git(fleet, "update-ref", "-d", "refs/remotes/origin/gitfed/state")
+    bare = gitfed("state", "begin", file, "--repo", origin)
+    assert (bare.code, "in this checkout alone" in bare.err) == (0, False), bare.err
+
+
 def test_a_branch_does_not_begin_with_decisions_about_nothing(fleet: Path, tmp_path: Path) -> None:
     file = bound(tmp_path, "strange")
     done = gitfed("state", "begin", file)

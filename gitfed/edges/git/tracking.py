@@ -131,6 +131,16 @@ def _is_of(repository: Repository, url: str | None) -> bool:
     return url is None or remote_address(repository) == url
 
 
+def is_in_checkout_alone(repository: Repository, branch: str) -> bool:
+    """Whether a checkout has a branch that its remote was never seen to have: who reads the remote does not find it."""
+    return (
+        repository.remote_url(_REMOTE) is not None
+        and not _is_bare(repository)
+        and repository.branch_commit(branch) is not None
+        and repository.branch_commit(tracking_ref(branch)) is None
+    )
+
+
 def _is_bare(repository: Repository) -> bool:
     return repository.text("rev-parse", "--is-bare-repository") == "true"
 

@@ -124,4 +124,6 @@ def begin(file: Path, inputs: options.Inputs, dry_run: bool) -> int:
     )
     assert made.commit is not None
     click.echo(f"{branch} begins with {counted}, in {made.commit[:12]}.")
+    if git.tracking.is_in_checkout_alone(session.opened.repository, branch):
+        load.note(f"it is in this checkout alone: before a daemon reads origin, git push origin {branch}")
     return load.tell(session.repo.problems)
