@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import difflib
 import shlex
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 _Command = TypeVar("_Command", bound=Any)
 
 _GROUP = "cluster.karmada.io"
+_MOST = 20
+"""Paths of one command that are named one by one for git."""
 
 
 def writing(command: _Command) -> _Command:
@@ -137,8 +140,13 @@ def finish(checkout: Checkout, message: str, *, commit: bool, dry_run: str | Non
         click.echo(f"committed {made[:12]}: {plain.clean(message)}", err=True)
         click.echo("Next: git push", err=True)
     else:
-        names = " ".join(shlex.quote(path) for path in paths)
+        names = " ".join(shlex.quote(path) for path in _told(paths))
         click.echo(f"Next: git add -A -- {names} && git commit -m {shlex.quote(message)} && git push", err=True)
+
+
+def _told(paths: Sequence[str]) -> Sequence[str]:
+    """Of many paths the entries of the root that they lie in: hundreds make a line that nobody reads."""
+    return paths if len(paths) <= _MOST else sorted({path.partition("/")[0] for path in paths})
 
 
 def check_proposes(checkout: Checkout) -> str:
