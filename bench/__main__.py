@@ -17,6 +17,8 @@ BENCHES = {
     "simulate": "gitfed simulate of 100 clusters with 10,000 workloads, and with a million copies, from process start",
     "interpret": "a script asked about one object, cold, again and in the worker; 5,000 custom objects",
     "review": "gitfed diff of 10,000 templates × 100 clusters: one changed file of each kind, a thousand, the comment",
+    "endpoints": "an endpoint changes: until four other clusters have it, with 200 MultiClusterServices",
+    "importing": "gitfed import karmada of 5,000 objects, from files and from a control plane",
     "record": "24 hours of 100 clusters and 10,000 bindings: what the state and facts branches weigh",
     "rollout": "300 Deployments to 2 clusters against a bare loop of the same requests",
     "push": "from git push until both clusters hold one changed image",
