@@ -83,11 +83,7 @@ class Agent:
         self._done[task.key] = task.id
         self._number += 1
         seen = self.objects.get(task.key)
-        if (
-            task.action is Action.CREATE
-            and seen is not None
-            and seen.matches == (task.manifest and task.manifest.digest)
-        ):
+        if seen is not None and _is_from_before(task, seen):
             # A plan from before this write was seen, as a real one drops it.
             over = values.Over(task.id, self._number, task.action)
             self._say(values.of(values.OVER, task.key), values.OVERS.json(over))
@@ -119,6 +115,16 @@ class Agent:
         if what in ("hold", "release", "retry", "look", "look-anew"):
             return None
         raise LinkError(f"nobody answers {what}")
+
+
+def _is_from_before(task: values.Task, seen: LiveObject) -> bool:
+    """Whether the plan did not know of our own last write, as `daemon.fleet.worker` finds it: with many clusters, the
+    next plan is made before the results of the last one have come from all of them."""
+    if task.manifest is None or seen.matches != task.manifest.digest:
+        return False
+    if task.seen is None or not task.seen.uid:
+        return task.action is Action.CREATE
+    return int(task.seen.resource_version) < int(seen.resource_version)
 
 
 @dataclass(slots=True)
