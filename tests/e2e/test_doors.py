@@ -175,7 +175,7 @@ def test_gitfed_lists_and_follows_what_is_in_several_clusters(world: World) -> N
     there = ("--server", f"https://127.0.0.1:{url}", "--kubeconfig", str(hub.config))
     for name in world.names:
         world.until(lambda name=name: world.objects(name, "ConfigMap", "shop") == ["c"], "the fleet is as it should be")
-        _as_admin(world, name, "create", "clusterrolebinding", "ann", "--clusterrole=view", "--user=ann")
+        _as_admin(world, name, "create", "clusterrolebinding", "ann", "--clusterrole=cluster-admin", "--user=ann")
     _as_admin(world, "m2", "create", "configmap", "only", "--namespace", "shop", "--from-literal=x=1")
 
     def rows() -> list[list[str]]:
