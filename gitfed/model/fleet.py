@@ -202,6 +202,10 @@ class FleetSnapshot:
     live: LiveState | None = None
 
 
+INVALID = "Invalid"
+"""The reason in the details of a result: the server refuses the object as it is."""
+
+
 @dataclass(frozen=True, slots=True)
 class ApplyResult:
     """How one change went: outcome is created, configured, unchanged, deleted, skipped or failed."""

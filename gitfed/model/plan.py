@@ -138,6 +138,14 @@ class RenderedManifest:
     origin: Origin
     edits: tuple[Edit, ...] = ()
 
+    @property
+    def made_by(self) -> str:
+        """The overrides that made it what it is, after what a server says who refuses it; "" if none did. Often one
+        cluster alone refuses an object, because of them."""
+        overrides = [edit for edit in self.edits if "OverridePolicy/" in edit.by]
+        found = dict.fromkeys(f"{edit.by} made it, {edit.origin}" for edit in overrides)
+        return f" (as {' and '.join(found)})" if found else ""
+
 
 class Action(StrEnum):
     CREATE = "create"

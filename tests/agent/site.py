@@ -112,6 +112,8 @@ class Site:
     keepers: list[Keeper] = field(default_factory=list)
     results: list[tuple[str, str]] = field(default_factory=list)
     """(object, outcome) that a hub heard."""
+    messages: list[str] = field(default_factory=list)
+    """Of these results."""
     _links: dict[Keeper, Link] = field(default_factory=dict)
     _tasks: list[asyncio.Task[None]] = field(default_factory=list)
 
@@ -120,6 +122,7 @@ class Site:
     ) -> PulledMember:
         def finished(change: Change, result: ApplyResult) -> None:
             self.results.append((result.key.name, result.outcome))
+            self.messages.append(result.message)
 
         upward = FleetCallbacks(
             assess=lambda *_: (_ for _ in ()).throw(AssertionError("the agent compares")), changed=changed,

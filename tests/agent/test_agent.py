@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 
 import pytest
 
@@ -12,9 +13,10 @@ from gitfed.agent_protocol import replica, values
 from gitfed.daemon.fleet.pulled.member import PulledMember
 from gitfed.edges.kube.session import Session
 from gitfed.errors import CredentialsError, LinkError, StaleTerm
-from gitfed.model.base import ObjectKey
+from gitfed.model.base import ObjectKey, Origin
 from gitfed.model.declared.cluster import Cluster
 from gitfed.model.fleet import Reach
+from gitfed.model.plan import Edit
 from tests import patience
 from tests.agent.site import DECLARED, Site, created, expected, key, rendered, site
 from tests.daemon.test_member_facts import until
@@ -50,6 +52,21 @@ async def test_a_change_goes_down_and_its_result_and_object_come_up() -> None:
         assert (live.ours, live.body, live.cluster) == (True, None, "m1")
         assert live.entry == hub.view.entries()[key("a")]
         assert (hub.facts.reach, hub.asked, hub.live().term) == (Reach.READY, True, 1)
+
+
+async def test_the_override_that_made_an_object_invalid_is_named_with_its_file() -> None:
+    async with site() as place:
+        hub = place.hub()
+        await place.connect(hub, place.keeper())
+        await rolled_out(place)
+        place.fleet["m1"].faults.fail(422, verb="patch", resource="configmaps", namespace="default")
+        edit = Edit("OverridePolicy/default/odd", Origin("odd.yaml"), "plaintext")
+        change = created(replace(rendered("b", "1"), edits=(edit,)))
+        hub.follow(expected(rendered("a", "1"), rendered("b", "1"), changes=(change,)))
+        assert hub.worker is not None
+        hub.worker.submit([change], [])
+        await until(lambda: ("b", "failed") in place.results)
+        assert place.messages[-1].endswith(" (as OverridePolicy/default/odd made it, odd.yaml)")
 
 
 async def test_each_attempt_that_fails_is_told_also_where_nothing_else_happens() -> None:

@@ -39,7 +39,7 @@ from gitfed.edges.kube import adopt, deletion_check, error_text, session, transl
 from gitfed.edges.kube.discovery import Discovery, Resource
 from gitfed.edges.kube.session import Session
 from gitfed.model.base import Body, Kind, ObjectKey
-from gitfed.model.fleet import ApplyResult, Health, LiveObject
+from gitfed.model.fleet import INVALID, ApplyResult, Health, LiveObject
 from gitfed.model.keys import CONFLICT_ANNOTATION, FEDERATION_LABEL, MANAGER, REPLACE_ANNOTATION
 from gitfed.model.plan import Action, Change
 from gitfed.model.reason import Reason, ReasonCode
@@ -94,11 +94,12 @@ async def carry_out(target: Target, change: Change) -> ApplyResult:
             # No Status but the server's "page not found": the path itself is gone, so what we know is old.
             await target.discovery.refresh()
         retry = error.retry or isinstance(error, errors.ObjectNotFound) or error.reason == translate.TERMINATING
-        message = error_text.explain(error)
+        message, reason = error_text.explain(error), error.reason
         if isinstance(error, errors.ObjectInvalid):
-            message += _made_by(change)
+            reason = reason or INVALID
+            message += change.rendered.made_by if change.rendered is not None else ""
         result = replace(
-            _failed(change, message, retry=retry, reason=error.reason),
+            _failed(change, message, retry=retry, reason=reason),
             permanent=not retry and translate.is_permanent(error),
         )
     return replace(result, took=time.monotonic() - started)
@@ -356,13 +357,6 @@ def _done(target: Target, change: Change, outcome: str, stored: Body) -> ApplyRe
 def _tell(target: Target, key: ObjectKey, uid: str, body: Body | None) -> None:
     if target.observed is not None and not target.dry_run:
         target.observed(key, uid, body)
-
-
-def _made_by(change: Change) -> str:
-    """The overrides that made the refused object what it is: often one cluster alone refuses it, because of them."""
-    edits = change.rendered.edits if change.rendered is not None else ()
-    found = dict.fromkeys(f"{edit.by} made it, {edit.origin}" for edit in edits if "OverridePolicy/" in edit.by)
-    return f" (as {' and '.join(found)})" if found else ""
 
 
 def _failed(change: Change, message: str, *, retry: bool = False, reason: str = "") -> ApplyResult:

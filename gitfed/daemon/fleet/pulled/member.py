@@ -33,6 +33,7 @@ from gitfed.model import leader
 from gitfed.model.base import ClusterName, ObjectKey
 from gitfed.model.declared.cluster import Cluster
 from gitfed.model.fleet import (
+    INVALID,
     ApplyResult,
     ClusterFacts,
     ClusterLive,
@@ -354,4 +355,6 @@ class PulledMember:
             # The agent repaired it by itself, or the list is another one by now.
             change = Change(self.name, key, "", over.action, drift=over.drift)
         message = self._upward.redact({}, over.result.message)
+        if change.rendered is not None and over.result.details.get("reason") == INVALID:
+            message += change.rendered.made_by  # the agent knows what is wanted, and not by whom
         self._upward.finished(change, replace(over.result, cluster=self.name, key=key, message=message))
