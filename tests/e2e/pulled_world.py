@@ -90,6 +90,12 @@ class PulledWorld(World):
     def apply(self, *arguments: str, check: bool = True) -> subprocess.CompletedProcess[str]:
         pytest.skip("agents listen to gitfed run alone: gitfed apply carries out nothing in pulled clusters")
 
+    def forget(self) -> None:
+        """All but the hub's authority: agents that were given another one register anew."""
+        for place in self.data.iterdir():
+            if place != self.pulled.folder:
+                shutil.rmtree(place) if place.is_dir() else place.unlink()
+
     def close(self) -> None:
         super().close()
         self.pulled.close()

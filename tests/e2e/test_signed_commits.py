@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -66,7 +65,7 @@ def test_an_unsigned_push_waits_nothing_is_lost_and_a_signed_one_cannot_hide_it(
     daemon.stop()
     key = world.data.with_name("kept-key")
     (world.data / "state-key").rename(key)
-    shutil.rmtree(world.data)
+    world.forget()
     daemon = world.daemon("--state-key", str(key))
     world.until(lambda: daemon.said("commit waits"), "said so by a daemon that knows only its key and the state branch")
     signs(world, ada)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from tests import patience
+from tests import needs, patience
 from tests.e2e.test_interpreters import GROUP, arrived, image_of, pause, spec_of, workload, workload_repository
 from tests.e2e.world import World, config_map, policy
 from tests.webhooks.serving import Authority, Running, answering, example, raw, reply, serving
@@ -186,6 +186,7 @@ def test_a_revision_under_review_is_never_asked_about(world: World, server: Runn
     ]
 
 
+@needs.pushed("agents listen to gitfed run alone: gitfed apply carries out nothing in pulled clusters")
 def test_a_webhook_that_takes_its_time_holds_up_its_own_objects_alone(
     world: World, server: Running, authority: Authority
 ) -> None:

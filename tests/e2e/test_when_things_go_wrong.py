@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tests import needs
 from tests.e2e.test_failover import FAST
 from tests.e2e.test_main_job import BASE, image, inventory
 from tests.e2e.world import Daemon, World, cluster, config_map, deployment, policy, settings
@@ -91,7 +92,7 @@ def test_history_that_runs_backwards_waits(world: World) -> None:
 def test_a_deleted_branch_leaves_everything_as_it_is(world: World) -> None:
     world.push(BASE)
     daemon = world.daemon()
-    world.until(lambda: image(world, "web", "m2"), "web in m2")
+    world.until(lambda: image(world, "web", "m1") and image(world, "web", "m2"), "web everywhere")
     subprocess.run(["git", "-C", str(world.bare), "update-ref", "-d", "refs/heads/main"], check=True)
     world.until(lambda: daemon.said("the repository cannot be read"), "said so")
     assert image(world, "web", "m1") == "nginx:1.27"
@@ -109,7 +110,7 @@ def test_a_lost_state_branch_is_rebuilt_and_nothing_moves(world: World) -> None:
     repository = world.state()["state.yaml"].split("repositoryId: ")[1].split()[0]
     daemon.stop()
     subprocess.run(["git", "-C", str(world.bare), "update-ref", "-d", "refs/heads/gitfed/state"], check=True)
-    subprocess.run(["rm", "-rf", str(world.data)], check=True)
+    world.forget()
     again = world.daemon()
     world.until(lambda: again.said("state rebuilt from inventories"), "rebuilt")
     world.until(lambda: "bindings/shop/web-Deployment.apps.yaml" in world.state(), "recorded again")
@@ -162,6 +163,7 @@ def test_a_cluster_that_is_down_at_start_delays_only_itself(world: World) -> Non
     world.until(lambda: image(world, "web", "m2"), "web in m2 when it is back")
 
 
+@needs.pushed("what cannot be followed in a pulled cluster stands in its agent's log")
 def test_clusters_that_are_dead_for_long_are_said_to_be_once_and_so_is_their_return(world: World) -> None:
     world.push(BASE)
     daemon = world.daemon("--log-level", "debug", *FAST)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -169,6 +170,10 @@ class World:
             "apply", "--repo", str(self.bare), "--kubeconfig", str(self.kubeconfig), "--data-dir", str(self.data),
             *arguments, check=check,
         )  # fmt: skip
+
+    def forget(self) -> None:
+        """What a daemon kept on its machine."""
+        shutil.rmtree(self.data)
 
     def close(self) -> None:
         for daemon in self.daemons:
