@@ -27,6 +27,7 @@ BENCHES = {
     "pages": "the first byte of the placement page at 10,000 × 100, a scrape at 100 clusters",
     "agents": "1,000 agents × 200 objects at one hub: a restart, one commit, quiet (AGENTS, OBJECTS: other sizes)",
     "pulled": "pushes and a roll-out through agents against the same without; what an idle agent is",
+    "pool": "one commit to 30 clusters of a pool: three members against one",
     "search": "a list of 10,000 cached pods against writing their JSON; what a cached pod weighs",
     "steady": "requests of an unchanged cycle",
     "drift": "100 objects changed by somebody at once: repair against writing them once",

@@ -12,7 +12,7 @@ import logging
 import os
 import ssl
 import uuid
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -29,6 +29,7 @@ from gitfed.agent_protocol.socket import WebSocket
 from gitfed.edges import certificates
 from gitfed.edges.backoff import Backoff
 from gitfed.model import agent_identity
+from gitfed.model.agent_identity import AgentName
 from gitfed.model.base import ClusterName
 
 log = logging.getLogger("gitfed.agent")
@@ -53,6 +54,14 @@ class Hub:
 
     def cluster(self) -> ClusterName:
         """The cluster that the certificate is for. Raises InputError, UsageError."""
+        agent = self.agent()
+        if pool := agent_identity.pool_in(agent):
+            path = self.credentials / "tls.crt"
+            raise errors.InputError(f"{path} is for members of pool {pool}", hint=f"gitfed agent --pool {pool}")
+        return ClusterName(agent)
+
+    def agent(self) -> AgentName:
+        """Whose the certificate is. Raises InputError, UsageError."""
         path = self.credentials / "tls.crt"
         try:
             name, groups = certificates.subject(path.read_bytes())
@@ -60,10 +69,10 @@ class Hub:
             raise errors.UsageError(
                 f"{path} cannot be read: {error.strerror}", hint="gitfed register makes an agent's certificate"
             ) from error
-        cluster = agent_identity.cluster_of(name, groups)
-        if cluster is None:
+        agent = agent_identity.agent_of(name, groups)
+        if agent is None:
             raise errors.InputError(f"{path} is {name or 'nobody'}'s, and no agent's", hint="gitfed register makes one")
-        return cluster
+        return agent
 
     def context(self) -> ssl.SSLContext:
         """Raises OSError (of which ssl.SSLError is one)."""
@@ -77,8 +86,12 @@ class Hub:
 class Dial:
     """`run` it until it is cancelled."""
 
-    def __init__(self, hub: Hub, keeper: Keeper, streams: Streams | None = None) -> None:
-        """`streams`: None for an agent that opens no way into its cluster."""
+    def __init__(
+        self, hub: Hub, keeper: Keeper, streams: Streams | None = None, *, says: Mapping[str, str] | None = None
+    ) -> None:
+        """`streams`: None for an agent that opens no way into its cluster. `says`: what a member of a pool says of
+        itself (`hub.agents.calling`)."""
+        self._says = dict(says or {})
         self.error = "the hub was not reached yet"
         """Why there is no connection; "" while there is one."""
         self.connections = 0
@@ -178,8 +191,8 @@ class Dial:
             try:
                 opened = await asyncio.wait_for(
                     session.ws_connect(
-                        f"{self._hub.url.rstrip('/')}{PATH}", ssl=context or True, max_msg_size=frames.LARGEST,
-                        compress=0, autoping=False,
+                        f"{self._hub.url.rstrip('/')}{PATH}", params=self._says, ssl=context or True,
+                        max_msg_size=frames.LARGEST, compress=0, autoping=False,
                     ),
                     _HANDSHAKE,
                 )  # fmt: skip

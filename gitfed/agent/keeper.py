@@ -12,6 +12,8 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
+from pydantic import ValidationError
+
 from gitfed import errors
 from gitfed.agent import questions, repairs, rules
 from gitfed.agent.cancellation import ended
@@ -25,6 +27,7 @@ from gitfed.daemon.fleet.drift import Assessor
 from gitfed.daemon.fleet.leadership import GivenLead
 from gitfed.daemon.fleet.member import Member
 from gitfed.edges import free_memory
+from gitfed.edges.kube import credentials
 from gitfed.edges.kube.observe import Assessment
 from gitfed.edges.kube.session import Session
 from gitfed.interpret import collect
@@ -108,8 +111,10 @@ class Keeper:
                 self._given.give(setup.lead)
             except errors.StaleTerm as error:
                 raise errors.LinkError(error.message, final=True) from error
-        if before is None or before.federation != setup.federation or self.member is None:
+        if self.member is None or before is None or before.federation != setup.federation:
             self._begin(setup)
+        elif _way_to(before, self.cluster) != _way_to(setup, self.cluster):
+            self._begin(setup)  # its Cluster file says another address, or another credential
         assert self.member is not None
         self._set_up(setup)
         ours = [name for name in (*change.set, *change.gone) if name.startswith(values.OBJECT)]
@@ -139,7 +144,7 @@ class Keeper:
             interpreter=lambda: self._assessor.interpreter,
         )
         self.member = Member(
-            declared(self.cluster, setup.models), self._open_session, upward, federation=setup.federation,
+            declared_in(setup, self.cluster), self._open_session, upward, federation=setup.federation,
             repository_id=str, expected=lambda: self._setup.expected if self._setup is not None else 0,
             recorded_id=lambda: self._setup.recorded_id if self._setup is not None else "",
             timing=self._timing, concurrency=self._concurrency, lead=self._given,
@@ -149,7 +154,7 @@ class Keeper:
 
     def _set_up(self, setup: Setup) -> None:
         assert self.member is not None
-        self.member.cluster = declared(self.cluster, setup.models)
+        self.member.cluster = declared_in(setup, self.cluster)
         self.member.want_capacity(setup.capacity, quotas=setup.quotas)
 
     def _body(self, digest: str) -> Body:
@@ -388,6 +393,24 @@ class Keeper:
 
 def _of(found: Mapping[str, Any], what: str) -> dict[ObjectKey, Any]:
     return {values.key_in(name): value for name, value in found.items() if name.startswith(what)}
+
+
+def declared_in(setup: Setup, name: ClusterName) -> Cluster:
+    """The cluster as this agent is to know it: of a pool's it is told how to reach it. Raises LinkError."""
+    if setup.declared is None:
+        return declared(name, setup.models)
+    try:
+        found = Cluster.model_validate(setup.declared)
+    except ValidationError as error:
+        raise errors.LinkError(f"the Cluster file of {name} is of a form that this agent does not know") from error
+    if found.metadata.name != name:
+        raise errors.LinkError(f"the Cluster file of {found.metadata.name} in place of that of {name}", final=True)
+    return found
+
+
+def _way_to(setup: Setup, name: ClusterName) -> object:
+    """To be compared: a cluster's own agent has one way, whatever is told."""
+    return None if setup.declared is None else credentials.way_to(declared_in(setup, name))
 
 
 def declared(name: ClusterName, models: Any) -> Cluster:

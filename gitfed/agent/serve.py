@@ -6,32 +6,26 @@ import asyncio
 import contextlib
 import logging
 import signal
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
-from aiohttp import web
-
+from gitfed.agent import health
 from gitfed.agent.cancellation import ended
 from gitfed.agent.dial import Dial, Hub
 from gitfed.agent.keeper import Keeper, declared
+from gitfed.agent.one_cluster import OneCluster
 from gitfed.agent.streams import Streams
 from gitfed.daemon.fleet.cluster_health import Timing
 from gitfed.edges.kube import credentials
 from gitfed.edges.kube.session import Session
-from gitfed.errors import UsageError
-from gitfed.hub.listener import Limits, Listener
 from gitfed.model.base import ClusterName
 from gitfed.model.declared.cluster import Cluster
 from gitfed.model.keys import CONTEXT, IN_CLUSTER
-from gitfed.registration import rotation
+from gitfed.registration import agent_manifests, rotation
 
 log = logging.getLogger("gitfed.agent")
-
-_Handler: TypeAlias = Callable[[web.Request], Awaitable[web.StreamResponse]]
-_LAST_WORDS = 3.0
-_MOST_CONNECTIONS = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,50 +50,32 @@ async def run(options: Options, *, started: Callable[[int], None] = lambda port:
     loop = asyncio.get_running_loop()
     stop: asyncio.Future[signal.Signals] = loop.create_future()
     async with contextlib.AsyncExitStack() as stack:
-        listener = _health(keeper, dial, streams)
-        if options.health_address:
-            host, _, port = options.health_address.rpartition(":")
-            try:
-                await listener.start(host or "127.0.0.1", int(port))
-            except (OSError, ValueError) as error:
-                raise UsageError(
-                    f"the health endpoint cannot listen on {options.health_address}: {error}",
-                    hint="name another address with --health-address, or none",
-                ) from error
-            stack.push_async_callback(listener.stop)
+        port = await health.listen(
+            stack, options.health_address, lambda: why_not_ready(keeper, dial), lambda: _numbers(keeper, dial, streams)
+        )  # fmt: skip
         for name in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(name, _settle, stop, name)
             stack.callback(loop.remove_signal_handler, name)
-        log.info("gitfed agent runs", extra={"cluster": cluster, "hub": options.hub.url, "health": listener.port})
-        started(listener.port)
-        dialling = asyncio.create_task(dial.run(), name="dial")
-        keeping = asyncio.create_task(keeper.run(), name="keeper")
+        log.info("gitfed agent runs", extra={"cluster": cluster, "hub": options.hub.url, "health": port})
+        started(port)
+        kept = OneCluster(keeper, dial)
+        kept.begin()
         stack.push_async_callback(streams.close)
         stack.push_async_callback(ended, asyncio.create_task(_rotate(options, cluster), name="rotation"))
         try:
-            either: set[asyncio.Future[Any]] = {stop, dialling, keeping}
+            either: set[asyncio.Future[Any]] = {stop, *kept.tasks}
             done, _ = await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
             for one in done:
                 one.result()
         finally:
             log.info("stopping: what is under way is finished first")
-            await ended(keeping)
-            if keeper.connected:  # what was finished is told
-                await asyncio.wait({asyncio.create_task(_told(keeper))}, timeout=_LAST_WORDS)
-                await dial.say_goodbye()
-            await ended(dialling)
+            await kept.end()
         return stop.result()
 
 
 def _settle(stop: asyncio.Future[signal.Signals], name: signal.Signals) -> None:
     if not stop.done():
         stop.set_result(name)
-
-
-async def _told(keeper: Keeper) -> None:
-    while keeper.connected and not keeper.reporter.told.settled:
-        keeper.poke()
-        await asyncio.sleep(0.02)
 
 
 async def _rotate(options: Options, cluster: ClusterName) -> None:
@@ -110,7 +86,8 @@ async def _rotate(options: Options, cluster: ClusterName) -> None:
     if not namespace:
         await rotation.Rotation(address, cluster, folder, rotation.in_folder(folder)).run()
     async with _opened("certificate", {IN_CLUSTER: "true"}, options) as session:
-        await rotation.Rotation(address, cluster, folder, rotation.in_secret(session, namespace)).run()
+        keep = rotation.in_secret(session, namespace, agent_manifests.NAME)
+        await rotation.Rotation(address, cluster, folder, keep).run()
 
 
 def _into_cluster(options: Options, name: ClusterName) -> Callable[[], Session]:
@@ -139,14 +116,6 @@ def _opened(name: ClusterName, annotations: dict[str, str], options: Options, *,
     return Session(name, way, concurrency=options.concurrency, as_sent=as_sent)
 
 
-def _health(keeper: Keeper, dial: Dial, streams: Streams) -> Listener:
-    app = web.Application()
-    app.router.add_get("/livez", _answer(lambda: ""))
-    app.router.add_get("/readyz", _answer(lambda: why_not_ready(keeper, dial)))
-    app.router.add_get("/metrics", _metrics(keeper, dial, streams))
-    return Listener(app, Limits(connections=_MOST_CONNECTIONS))
-
-
 def why_not_ready(keeper: Keeper, dial: Dial) -> str:
     """ "" when it keeps its cluster. An agent that lost its hub still does."""
     if keeper.member is None:
@@ -156,32 +125,15 @@ def why_not_ready(keeper: Keeper, dial: Dial) -> str:
     return "" if keeper.member.ready.is_set() else "the cluster was not read yet"
 
 
-def _answer(question: Callable[[], str]) -> _Handler:
-    async def handle(request: web.Request) -> web.StreamResponse:
-        reason = question()
-        answer = web.Response(status=503 if reason else 200, text=f"{reason or 'ok'}\n")
-        answer.force_close()
-        return answer
-
-    return handle
-
-
-def _metrics(keeper: Keeper, dial: Dial, streams: Streams) -> _Handler:
-    async def handle(request: web.Request) -> web.StreamResponse:
-        member = keeper.member
-        worker = member.worker if member is not None else None
-        numbers = (
-            ("gitfed_agent_connected", "gauge", "Whether the hub is connected.", int(keeper.connected)),
-            ("gitfed_agent_connections_total", "counter", "Connections to the hub.", dial.connections),
-            ("gitfed_agent_messages_total", "counter", "Messages to and from the hub, without pings.", dial.messages),
-            ("gitfed_agent_pending_changes", "gauge", "Changes that are not done.", worker.pending if worker else 0),
-            ("gitfed_agent_objects", "gauge", "Objects seen.", len(member.view.objects()) if member is not None else 0),
-            ("gitfed_agent_streams", "gauge", "Ways into the cluster that the hub has open.", streams.open),
-            ("gitfed_agent_own_repairs_total", "counter", "Repairs made while the hub was away.", keeper.repaired),
-        )
-        text = "".join(f"# HELP {n} {what}\n# TYPE {n} {kind}\n{n} {value}\n" for n, kind, what, value in numbers)
-        answer = web.Response(text=text, headers={"Content-Type": "text/plain; version=0.0.4; charset=utf-8"})
-        answer.force_close()
-        return answer
-
-    return handle
+def _numbers(keeper: Keeper, dial: Dial, streams: Streams) -> Iterable[health.Number]:
+    member = keeper.member
+    worker = member.worker if member is not None else None
+    return (
+        ("gitfed_agent_connected", "gauge", "Whether the hub is connected.", int(keeper.connected)),
+        ("gitfed_agent_connections_total", "counter", "Connections to the hub.", dial.connections),
+        ("gitfed_agent_messages_total", "counter", "Messages to and from the hub, without pings.", dial.messages),
+        ("gitfed_agent_pending_changes", "gauge", "Changes that are not done.", worker.pending if worker else 0),
+        ("gitfed_agent_objects", "gauge", "Objects seen.", len(member.view.objects()) if member is not None else 0),
+        ("gitfed_agent_streams", "gauge", "Ways into the cluster that the hub has open.", streams.open),
+        ("gitfed_agent_own_repairs_total", "counter", "Repairs made while the hub was away.", keeper.repaired),
+    )

@@ -120,6 +120,8 @@ class Setup:
     """Entries that the inventory has at least."""
     recorded_id: str = ""
     """Which cluster it was, by the uid of its kube-system."""
+    declared: Any = None
+    """Of a pool's cluster: its Cluster file, which says how it is reached."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gitfed.hub import agents, api, doors, forge_webhooks, health, login, metrics, notifications, pages
+from gitfed.hub import agents, api, doors, forge_webhooks, health, login, metrics, notifications, pages, pools
 from gitfed.hub.enrolment import registration
 from gitfed.hub.routes import Capability
 from gitfed.hub.server import Hub
@@ -20,4 +20,5 @@ def all_of(hub: Hub) -> Iterator[Capability]:
     yield notifications.capability(hub)
     yield registration.capability(hub)
     yield agents.capability(hub)
+    yield pools.capability(hub)
     yield doors.capability(hub)

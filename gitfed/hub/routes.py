@@ -18,7 +18,7 @@ from gitfed.hub.access.rights import Right, Rights
 from gitfed.hub.access.sessions import Session
 from gitfed.hub.metric import Metric
 from gitfed.model import agent_identity
-from gitfed.model.base import ClusterName
+from gitfed.model.agent_identity import AgentName
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 Service = Callable[[], Awaitable[None]]
@@ -42,7 +42,7 @@ class Route:
     open: bool = False
     """Nobody is asked who they are; the handler tells nothing, or checks a signature itself."""
     agents: bool = False
-    """For agents of pulled clusters and nobody else; all other routes are closed to them. `needs` is not asked."""
+    """For agents and nobody else; all other routes are closed to them. `needs` is not asked."""
     whole_fleet: bool = False
     """`needs` is needed for every cluster and namespace."""
     largest: int = 64 << 10
@@ -64,13 +64,13 @@ def caller(request: web.Request) -> Caller:
     return request[CALLER]
 
 
-def agent(request: web.Request) -> ClusterName:
-    """Whose agent asks; on routes for agents only."""
+def agent(request: web.Request) -> AgentName:
+    """Which agent asks: that of a cluster, or one of a pool; on routes for agents only."""
     found = request[CALLER]
-    cluster = agent_identity.cluster_of(found.name, found.groups)
-    assert cluster is not None
+    agent = agent_identity.agent_of(found.name, found.groups)
+    assert agent is not None
     assert found.way is Way.AGENT
-    return cluster
+    return agent
 
 
 def rights(request: web.Request) -> Rights:

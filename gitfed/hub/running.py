@@ -18,6 +18,7 @@ from typing import Any, NamedTuple, Protocol
 from gitfed.daemon.cycle import Engine
 from gitfed.daemon.telemetry import Telemetry
 from gitfed.hub.polling import Polling
+from gitfed.model.agent_identity import AgentName
 from gitfed.model.base import ClusterName
 from gitfed.model.decisions import Decisions
 from gitfed.model.fleet import ClusterFacts
@@ -62,7 +63,7 @@ class Running:
         """None: this process does not lead (yet), so it can operate nothing and sees no live objects."""
         self.standing_by = False
         self.recorded = recorded
-        self.certificates: Callable[[], Mapping[ClusterName, datetime]] = dict
+        self.certificates: Callable[[], Mapping[AgentName, datetime]] = dict
         """Until when the certificates of agents count that are in use; for any thread."""
         self.tell_leader: Callable[[], None] | None = None
         """Have who leads look at the repository; None: nothing but its polls does."""

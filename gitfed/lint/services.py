@@ -129,8 +129,10 @@ def _pulled(repo: RepoSnapshot, route: routes.Route) -> Iterator[Problem]:
     if route.left_out:
         by = next((one.origin for one in repo.multicluster_services if one.key == route.by), None)
         origin = by or (repo.manifests[route.by].origin if route.by in repo.manifests else Origin(""))
-        are = "are pulled: they neither provide nor consume" if len(route.left_out) > 1 else (
-            "is pulled: it neither provides nor consumes"
+        modes = {repo.clusters[name].spec.sync_mode for name in route.left_out}
+        how = "pulled" if modes == {"Pull"} else "kept by agents"
+        are = f"are {how}: they neither provide nor consume" if len(route.left_out) > 1 else (
+            f"is {how}: it neither provides nor consumes"
         )  # fmt: skip
         message = f"{_listed(sorted(route.left_out))} {are} endpoints of {route.source.namespace}/{route.source.name}"
         yield _warning(origin, message, "endpoints do not pass through agents yet")

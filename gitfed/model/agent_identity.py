@@ -1,35 +1,69 @@
-"""How an agent of a pulled cluster is called towards the hub: by the subject of its client certificate.
+"""How an agent is called towards the hub: by the subject of its client certificate.
 
-Karmada's `system:karmada:agent:NAME` in the group `system:karmada:agents`; nothing else may have such a name.
+The agent of a pulled cluster is Karmada's `system:karmada:agent:NAME` in the group `system:karmada:agents`; those of a
+pool share `system:gitfed:pool:NAME`. Nothing else may have such a name.
+
+Where the hub remembers agents of both kinds, that of a cluster is named by the cluster, and those of a pool together by
+`pool/NAME`, which no cluster can be called.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TypeAlias
 
 from gitfed.model.base import ClusterName
 from gitfed.model.declared import names
-from gitfed.model.declared.cluster import LONGEST_NAME
+from gitfed.model.declared.cluster import LONGEST_NAME, LONGEST_POOL
+
+AgentName: TypeAlias = str
+"""A cluster's name, or `pool/NAME`."""
 
 GROUP = "system:gitfed:agents"
+POOLS = "system:gitfed:pools"
 RESERVED = "system:gitfed:"
 """What begins so is ours to give."""
 _PREFIX = "system:gitfed:agent:"
+_POOL_PREFIX = "system:gitfed:pool:"
+_POOL = "pool/"
 _LONGEST_COMMON_NAME = 64
 LONGEST_CLUSTER = min(LONGEST_NAME, _LONGEST_COMMON_NAME - len(_PREFIX))
 """Characters of a cluster's name: a certificate's common name has 64 (X.520)."""
 
 
-def common_name(cluster: ClusterName) -> str:
-    return _PREFIX + cluster
+def of_pool(pool: str) -> AgentName:
+    return _POOL + pool
 
 
-def cluster_of(name: str, groups: Sequence[str]) -> ClusterName | None:
-    """The one cluster that this subject is the agent of; None: it is no agent's, or not exactly."""
+def pool_in(agent: AgentName) -> str:
+    """Whose members are called so; "" for a cluster's own agent."""
+    return agent.removeprefix(_POOL) if agent.startswith(_POOL) else ""
+
+
+def common_name(agent: AgentName) -> str:
+    pool = pool_in(agent)
+    return _POOL_PREFIX + pool if pool else _PREFIX + agent
+
+
+def group(agent: AgentName) -> str:
+    return POOLS if pool_in(agent) else GROUP
+
+
+def agent_of(name: str, groups: Sequence[str]) -> AgentName | None:
+    """The agent that this subject is; None: it is none, or not exactly."""
+    if tuple(groups) == (POOLS,) and name.startswith(_POOL_PREFIX):
+        pool = name.removeprefix(_POOL_PREFIX)
+        return None if why_not_a_pool(pool) else of_pool(pool)
     if tuple(groups) != (GROUP,) or not name.startswith(_PREFIX):
         return None
     cluster = name.removeprefix(_PREFIX)
-    return None if why_not_a_name(cluster) else ClusterName(cluster)
+    return None if why_not_a_name(cluster) else cluster
+
+
+def cluster_of(name: str, groups: Sequence[str]) -> ClusterName | None:
+    """The one cluster that this subject is the agent of; None: it is no such agent's."""
+    agent = agent_of(name, groups)
+    return None if agent is None or pool_in(agent) else ClusterName(agent)
 
 
 def claims(name: str, groups: Sequence[str]) -> bool:
@@ -40,3 +74,8 @@ def claims(name: str, groups: Sequence[str]) -> bool:
 def why_not_a_name(cluster: str) -> str:
     """ "" for what a pulled cluster may be called; else the rest of a sentence."""
     return names.why_not_dns_label(cluster, LONGEST_CLUSTER) or ""
+
+
+def why_not_a_pool(pool: str) -> str:
+    """ "" for what a pool may be called; else the rest of a sentence."""
+    return names.why_not_dns_label(pool, LONGEST_POOL) or ""

@@ -1,9 +1,23 @@
-"""Whether the agent of a pulled cluster is connected, and what it has of what it is to know."""
+"""Whether the agent of a cluster is connected, and what it has of what it is to know."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from datetime import datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Holding:
+    """By which right a member of a pool keeps a cluster."""
+
+    member: str = ""
+    """What the Lease calls it; "": it is no pool's, but the cluster's own agent."""
+    number: int = 0
+    """How often the Lease had changed hands when it got it: who has the higher one holds it now."""
+
+
+BY_ITSELF = Holding()
+"""A cluster's own agent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,11 +38,14 @@ class AgentPresence:
     """The version that both sides agreed upon."""
     wanted: int = 0
     """How often the cluster's slice was changed."""
+    holding: Holding = BY_ITSELF
     held: int = 0
     """Up to which of these changes the agent has all, as it acknowledged last."""
 
-    def connected_now(self, now: datetime, instance: str, program: str, protocol: int | None) -> AgentPresence:
+    def connected_now(
+        self, now: datetime, instance: str, program: str, protocol: int | None, holding: Holding = BY_ITSELF
+    ) -> AgentPresence:
         return replace(
             self, connected=now, heard=now, connections=self.connections + 1, instance=instance, program=program,
-            protocol=protocol,
+            protocol=protocol, holding=holding,
         )  # fmt: skip

@@ -55,6 +55,8 @@ SKIP_LABEL: Final = "namespace.karmada.io/skip-auto-propagation"
 CONTEXT: Final = "gitfed.io/context"
 """The kubeconfig's context of a cluster, where it is not called like the cluster."""
 IN_CLUSTER: Final = "gitfed.io/in-cluster"
+POOL: Final = "gitfed.io/pool"
+"""On a Cluster, and on the Leases of a pool: the pool of agents whose members keep it."""
 CLUSTER_ANNOTATION: Final = "gitfed.io/cluster"
 """Where a Node, Pod or ResourceQuota of a file of facts stands, and whose agent a Secret is for."""
 HUB_ANNOTATION: Final = "gitfed.io/hub"
@@ -65,8 +67,10 @@ UNREACHABLE: Final = "cluster.karmada.io/unreachable"
 TERMINATING: Final = "cluster.karmada.io/terminating"
 UNSCHEDULABLE: Final = "cluster.karmada.io/unschedulable"
 
-# -- on the Lease of the leader -----------------------------------------------------------------------------------
+# -- on Leases ----------------------------------------------------------------------------------------------------
 
+CONNECTED: Final = "gitfed.io/connected"
+"""Whether the member of a pool whose Lease it is reaches the hub."""
 PUSHED: Final = "gitfed.io/pushed"
 """When a forge told one that stands by of a push: who leads looks when it changes."""
 

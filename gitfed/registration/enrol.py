@@ -10,7 +10,7 @@ from gitfed import errors
 from gitfed.edges import certificate_pins, signing_request
 from gitfed.edges.kube.session import Session
 from gitfed.model import agent_identity
-from gitfed.model.base import ClusterName
+from gitfed.model.agent_identity import AgentName
 from gitfed.registration import hub_client, member_steps
 from gitfed.registration.agent_manifests import Agent, Identity
 
@@ -52,7 +52,7 @@ async def register(session: Session, asked: Asked, tell: Callable[[str], None]) 
     await member_steps.put_workload(session, agent)
 
 
-async def renewed(hub: str, cluster: ClusterName, identity: Identity) -> bytes | None:
+async def renewed(hub: str, cluster: AgentName, identity: Identity) -> bytes | None:
     """The next certificate for who has one that counts; None: there is none. Raises HubUnreachable."""
     if not identity.certificate or not identity.key:
         return None
@@ -60,7 +60,7 @@ async def renewed(hub: str, cluster: ClusterName, identity: Identity) -> bytes |
         found = certificate_pins.read(identity.certificate)
         if found.ends <= datetime.now(UTC):
             return None
-        request = signing_request.make(identity.key, agent_identity.common_name(cluster), agent_identity.GROUP)
+        request = _request(identity.key, cluster)
         answer = await hub_client.next_certificate(hub, identity, request)
     except errors.InputError:
         return None
@@ -73,14 +73,28 @@ def due(certificate: bytes, now: datetime) -> bool:
     return now >= found.ends - (found.ends - found.begins) * _LIFE_LEFT
 
 
+async def join_pool(pool: str, hub: str, token: str, pins: Collection[str], timeout: float, *, key: bytes) -> Identity:
+    """What the members of a pool are known by. With the same key it can be done again. Raises as `register`."""
+    authorities = await hub_client.discover(hub, pins, timeout=timeout)
+    identity = Identity(authorities, b"", key)
+    return replace(identity, certificate=await _signed(hub, token, agent_identity.of_pool(pool), identity))
+
+
 async def _first(asked: Asked, identity: Identity) -> bytes:
-    agent = asked.agent
-    request = signing_request.make(identity.key, agent_identity.common_name(agent.cluster), agent_identity.GROUP)
-    answer = await hub_client.first_certificate(agent.hub, identity.authorities, asked.token, agent.cluster, request)
+    return await _signed(asked.agent.hub, asked.token, asked.agent.cluster, identity)
+
+
+async def _signed(hub: str, token: str, agent: AgentName, identity: Identity) -> bytes:
+    request = _request(identity.key, agent)
+    answer = await hub_client.first_certificate(hub, identity.authorities, token, agent, request)
     if answer.status != 201:
         hint = _HINTS.get(answer.status, "the hub's log says more (logger gitfed.audit)")
-        raise errors.HubError(f"the hub {agent.hub} refuses: {answer.text}", hint=hint)
+        raise errors.HubError(f"the hub {hub} refuses: {answer.text}", hint=hint)
     return _checked(answer.body, identity)
+
+
+def _request(key: bytes, agent: AgentName) -> bytes:
+    return signing_request.make(key, agent_identity.common_name(agent), agent_identity.group(agent))
 
 
 def _checked(certificate: bytes, identity: Identity) -> bytes:
@@ -96,7 +110,7 @@ def _checked(certificate: bytes, identity: Identity) -> bytes:
 
 _HINTS = {
     401: "it is over, or was deleted, or is mistyped: gitfed token create makes another",
-    403: "a token is for one cluster: gitfed token create makes another",
+    403: "a token is for one cluster, or for one pool: gitfed token create makes another",
     409: "choose another --cluster-name; for a cluster that is known already: gitfed token create --cluster-name NAME",
     429: "wait a minute",
     503: "try again in a moment",

@@ -19,6 +19,8 @@ import aiohttp
 
 from gitfed import errors
 from gitfed.edges import certificate_pins, no_answer
+from gitfed.model import agent_identity
+from gitfed.model.agent_identity import AgentName
 from gitfed.registration.agent_manifests import Identity
 
 _AGAIN = 5.0
@@ -74,11 +76,13 @@ async def discover(hub: str, pins: Collection[str], *, timeout: float) -> bytes:
     return trusted
 
 
-async def first_certificate(hub: str, authorities: bytes, token: str, cluster: str, request: bytes) -> Answer:
+async def first_certificate(hub: str, authorities: bytes, token: str, agent: AgentName, request: bytes) -> Answer:
     """201 and the certificate, or why not. Raises HubUnreachable."""
+    pool = agent_identity.pool_in(agent)
+    whose = {"pool": pool} if pool else {"cluster": agent}
     return await _ask(
         hub, context(authorities), "POST", "/agents/v1/registration",
-        json={"cluster": cluster, "request": request.decode()}, headers={"Authorization": f"Bearer {token}"},
+        json={**whose, "request": request.decode()}, headers={"Authorization": f"Bearer {token}"},
     )  # fmt: skip
 
 

@@ -16,8 +16,8 @@ from pathlib import Path
 from gitfed.edges import files
 from gitfed.edges.kube.session import MERGE_PATCH, Session
 from gitfed.errors import GitfedError
-from gitfed.model.base import ClusterName
-from gitfed.registration import agent_manifests, enrol
+from gitfed.model.agent_identity import AgentName
+from gitfed.registration import enrol
 from gitfed.registration.agent_manifests import Identity
 
 log = logging.getLogger("gitfed.agent")
@@ -32,7 +32,7 @@ _NAMESPACE = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
 class Rotation:
     """`run` it beside the agent until it is cancelled. `hub` is HOST:PORT."""
 
-    def __init__(self, hub: str, cluster: ClusterName, folder: Path, keep: Keep) -> None:
+    def __init__(self, hub: str, cluster: AgentName, folder: Path, keep: Keep) -> None:
         self._hub = hub
         self._cluster = cluster
         self._folder = folder
@@ -75,11 +75,11 @@ def in_folder(folder: Path) -> Keep:
     return keep
 
 
-def in_secret(session: Session, namespace: str) -> Keep:
+def in_secret(session: Session, namespace: str, name: str) -> Keep:
     """The right to patch this one Secret is enough."""
 
     async def keep(certificate: bytes) -> None:
-        path = f"/api/v1/namespaces/{namespace}/secrets/{agent_manifests.NAME}"
+        path = f"/api/v1/namespaces/{namespace}/secrets/{name}"
         body = {"data": {"tls.crt": base64.b64encode(certificate).decode()}}
         await session.request("PATCH", path, body=body, content_type=MERGE_PATCH)
 

@@ -57,7 +57,7 @@ def of(repo: RepoSnapshot, placed: Placed) -> tuple[Route, ...]:
 
 
 def pulled(repo: RepoSnapshot) -> frozenset[ClusterName]:
-    return frozenset(name for name, cluster in repo.clusters.items() if cluster.spec.sync_mode == "Pull")
+    return frozenset(name for name, cluster in repo.clusters.items() if cluster.has_agent)
 
 
 def _exposed(repo: RepoSnapshot, placed: Placed) -> Iterator[Route]:

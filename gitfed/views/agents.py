@@ -1,4 +1,4 @@
-"""The agents of pulled clusters: `gitfed.io/agents/v1`."""
+"""The agents of pulled clusters and of pools: `gitfed.io/agents/v1`."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Literal, NotRequired
 
 from gitfed.documents.bindings import time_text
 from gitfed.model import agent_identity
+from gitfed.model.agent_identity import AgentName
 from gitfed.model.agent_presence import AgentPresence
 from gitfed.model.base import ClusterName
 from gitfed.model.repo import RepoSnapshot
@@ -26,13 +27,17 @@ class SliceView(View):
 
 
 class AgentView(View):
-    """The agent of one pulled cluster."""
+    """The agent of one cluster: its own, or the member of a pool that holds it."""
 
     cluster: str
     name: str
     """The common name of its certificate."""
+    pool: str
+    """The pool that keeps the cluster; "": an agent of its own does."""
+    member: str
+    """Of a pool: what the Lease calls the member that is connected, or was last."""
     state: Literal["Connected", "Disconnected", "NeverConnected", "NotDeclared", "Unknown"]
-    """NeverConnected: not since the hub began. NotDeclared: registered, and no file declares the cluster as pulled.
+    """NeverConnected: not since the hub began. NotDeclared: registered, and no file gives the cluster to an agent.
     Unknown: the hub that answers does not lead, so no agent connects to it."""
     connectedSince: Time | None
     lastHeard: Time | None
@@ -48,7 +53,7 @@ class AgentView(View):
     slice: SliceView | None
     """null: the hub that answers does not lead."""
     certificateEnds: Time | None
-    """null: no certificate counts for this cluster, so that its agent cannot connect; or nobody could find out."""
+    """null: no certificate counts for this cluster, so that no agent can connect; or nobody could find out."""
 
 
 class AgentList(View):
@@ -61,10 +66,18 @@ class AgentList(View):
     """What `continue` gives the next page; missing on the last one."""
 
 
-def clusters(repo: RepoSnapshot, certificates: Mapping[ClusterName, datetime]) -> list[ClusterName]:
+def clusters(repo: RepoSnapshot, certificates: Mapping[AgentName, datetime]) -> list[ClusterName]:
     """Those that have an agent, or are to have one."""
-    pulled = {name for name, one in repo.clusters.items() if one.spec.sync_mode == "Pull"}
-    return sorted(pulled | certificates.keys())
+    kept = {name for name, one in repo.clusters.items() if one.has_agent}
+    return sorted(kept.union(name for name in certificates if not agent_identity.pool_in(name)))
+
+
+def certificate_ends(
+    cluster: ClusterName, repo: RepoSnapshot, certificates: Mapping[AgentName, datetime]
+) -> datetime | None:
+    """Until when whoever keeps this cluster may connect, by what is known of each agent's certificate."""
+    pool = repo.clusters[cluster].pool if cluster in repo.clusters else ""
+    return certificates.get(agent_identity.of_pool(pool) if pool else cluster)
 
 
 def item(
@@ -72,10 +85,10 @@ def item(
 ) -> AgentView:
     """`leads`: whether agents connect to the process that asks."""
     declared = repo.clusters.get(cluster)
-    pulled = declared is not None and declared.spec.sync_mode == "Pull"
+    pool = declared.pool if declared is not None else ""
     known = presence or AgentPresence()
     state: Literal["Connected", "Disconnected", "NeverConnected", "NotDeclared", "Unknown"]
-    if not pulled:
+    if declared is None or not declared.has_agent:
         state = "NotDeclared"
     elif not leads:
         state = "Unknown"
@@ -85,7 +98,9 @@ def item(
         state = "Disconnected" if known.heard is not None else "NeverConnected"
     return {
         "cluster": cluster,
-        "name": agent_identity.common_name(cluster),
+        "name": agent_identity.common_name(agent_identity.of_pool(pool) if pool else cluster),
+        "pool": pool,
+        "member": known.holding.member,
         "state": state,
         "connectedSince": _time(known.connected),
         "lastHeard": _time(known.heard),

@@ -17,6 +17,7 @@ from gitfed.edges.kube.session import Session
 from gitfed.errors import LinkCut, LinkError
 from gitfed.interpret.native import Native
 from gitfed.interpret.registry import Interpreter
+from gitfed.model.agent_presence import BY_ITSELF, Holding
 from gitfed.model.base import BindingId, Body, Digest, Kind, ObjectKey, Origin
 from gitfed.model.declared.cluster import Cluster
 from gitfed.model.fleet import ApplyResult
@@ -28,10 +29,11 @@ from tests.daemon.test_member_facts import NOW, QUICK
 from tests.edges.kube.answering import connection
 
 
-def declared(name: str) -> Cluster:
+def declared(name: str, pool: str = "") -> Cluster:
+    metadata = {"name": name, "annotations": {"gitfed.io/pool": pool}} if pool else {"name": name}
     return Cluster.model_validate(
-        {"apiVersion": "cluster.karmada.io/v1alpha1", "kind": "Cluster", "metadata": {"name": name},
-         "spec": {"syncMode": "Pull"}}
+        {"apiVersion": "cluster.karmada.io/v1alpha1", "kind": "Cluster", "metadata": metadata,
+         "spec": {"syncMode": "Push" if pool else "Pull"}}
     )  # fmt: skip
 
 
@@ -118,7 +120,7 @@ class Site:
     _tasks: list[asyncio.Task[None]] = field(default_factory=list)
 
     def hub(
-        self, *, lease: float = 5.0, changed: Callable[..., None] = lambda *_: None, **options: Any
+        self, *, lease: float = 5.0, changed: Callable[..., None] = lambda *_: None, pool: str = "", **options: Any
     ) -> PulledMember:
         def finished(change: Change, result: ApplyResult) -> None:
             self.results.append((result.key.name, result.outcome))
@@ -133,7 +135,7 @@ class Site:
             "federation": "acme", "repository_id": lambda: "id", "expected": lambda: 0, "recorded_id": str,
             "elsewhere": lambda uid: "",
         }  # fmt: skip
-        member = PulledMember(declared(self.name), upward, lease=lease, **{**usual, **options})
+        member = PulledMember(declared(self.name, pool), upward, lease=lease, **{**usual, **options})
         member.want_capacity(False)
         member.claim()
         self.hubs.append(member)
@@ -150,9 +152,11 @@ class Site:
         self._begin(keeper.run())
         return keeper
 
-    async def connect(self, hub: PulledMember, keeper: Keeper, instance: str = "one") -> Callable[[], Any]:
+    async def connect(
+        self, hub: PulledMember, keeper: Keeper, instance: str = "one", *, holding: Holding = BY_ITSELF
+    ) -> Callable[[], Any]:
         """The handshake, and both ends begin. What is given back cuts it."""
-        hub.agent.may_attach(instance)
+        hub.agent.may_attach(instance, holding)
         if keeper.connected:  # an agent has one connection: it gave up the older one before
             await self._links[keeper].close(LinkError("half open"))
             await self._links[keeper].ended.wait()
@@ -162,8 +166,7 @@ class Site:
                     alive=hub.heard)  # fmt: skip
         there = Link(theirs, keeper.reporter.told, keeper.heard, lease=hub.lease, taken=keeper.taken,
                      asked=keeper.asked)  # fmt: skip
-        await hub.agent.attach(here, instance)
-        hub.connected()
+        hub.connected(changed_hands=await hub.agent.attach(here, instance, holding=holding))
         hub.told.connect(keeper.heard.connect())
         keeper.reporter.told.connect(hub.reports.heard.connect())
         keeper.poke, keeper.connected = there.poke, True

@@ -190,17 +190,17 @@ async def test_the_rights_of_a_member_suffice_and_each_verb_is_used(
 
 def test_an_api_server_takes_every_manifest_without_a_complaint() -> None:
     recorder = Recorder(Cluster("hub"))
-    for name in ("daemon.yaml", "member-rbac.yaml"):
+    for name in ("daemon.yaml", "member-rbac.yaml", "pool.yaml"):
         for body in _documents(name):
             answer = recorder.create(body)
             assert answer.status == 201, answer.body.decode()
             assert [value for header, value in answer.headers if header == "Warning"] == []
 
 
-def _options_of_run() -> set[str]:
+def _options_of(name: str) -> set[str]:
     import click
 
-    command = cli.get_command(click.Context(cli), "run")
+    command = cli.get_command(click.Context(cli), name)
     assert command is not None
     return {name for parameter in command.params for name in parameter.opts}
 
@@ -211,7 +211,7 @@ def test_the_deployment_calls_the_daemon_with_options_that_exist_and_asks_its_he
     first, *words = container["args"]
     assert first == "run"
     given = {name: value for name, _, value in (word.partition("=") for word in words)}
-    assert given.keys() <= _options_of_run()
+    assert given.keys() <= _options_of("run")
     port = next(port for port in container["ports"] if port["name"] == "health")
     assert given["--health-address"].rpartition(":")[2] == str(port["containerPort"])
     probes = (container["livenessProbe"], container["readinessProbe"])
@@ -239,12 +239,21 @@ def test_the_deployment_calls_the_daemon_with_options_that_exist_and_asks_its_he
     assert deployment["spec"]["template"]["spec"]["automountServiceAccountToken"] is True
 
 
+def test_the_deployment_of_a_pool_calls_the_agent_with_options_that_exist() -> None:
+    deployment = next(body for body in _documents("pool.yaml") if body["kind"] == "Deployment")
+    first, *words = deployment["spec"]["template"]["spec"]["containers"][0]["args"]
+    assert first == "agent"
+    given = {word.partition("=")[0] for word in words}
+    assert given <= _options_of("agent")
+    assert "--pool" in given
+
+
 def test_the_unit_calls_the_daemon_with_options_and_variables_that_exist() -> None:
     text = UNIT.read_text()
     call = re.search(r"^ExecStart=\S+/gitfed run (.*)$", text, re.M)
     assert call is not None
-    assert {word for word in call[1].split() if word.startswith("--")} <= _options_of_run()
-    variables = {f"GITFED_{name[2:].replace('-', '_').upper()}" for name in _options_of_run() if name.startswith("--")}
+    assert {word for word in call[1].split() if word.startswith("--")} <= _options_of("run")
+    variables = {f"GITFED_{name[2:].replace('-', '_').upper()}" for name in _options_of("run") if name.startswith("--")}
     assert set(re.findall(r"GITFED_[A-Z_]*[A-Z]", text)) - {"GITFED_"} <= variables
 
 

@@ -221,12 +221,17 @@ def _cluster(item: ClusterView) -> list[str]:
 def _agent(item: AgentView) -> list[str]:
     held = item["slice"]
     cells = [
-        item["cluster"], item["state"], item["connectedSince"], item["lastHeard"], item["program"],
+        item["cluster"], _held_by(item), item["state"], item["connectedSince"], item["lastHeard"], item["program"],
         f"{held['held']}/{held['wanted']}" if held is not None else "", item["certificateEnds"],
         "" if item["protocol"] is None else str(item["protocol"]), str(item["connections"]), item["instance"][:8],
         item["name"],
     ]  # fmt: skip
     return [cell or matrix.NONE for cell in cells]
+
+
+def _held_by(item: AgentView) -> str:
+    """Of a pool, and by which member, when any is known."""
+    return "/".join(one for one in (item["pool"], item["member"]) if one)
 
 
 def _binding(item: PlacedBinding) -> list[str]:
@@ -307,8 +312,8 @@ _FORMS: dict[str, _Form] = {
         _cluster, lambda item: cast(str, item["name"]), len(_WIDE),
     ),
     "agents": _Form(
-        ["CLUSTER", "STATE", "SINCE", "LAST-HEARD", "PROGRAM", "SLICE", "CERTIFICATE-ENDS", "PROTOCOL", "CONNECTIONS",
-         "INSTANCE", "NAME"],
+        ["CLUSTER", "POOL", "STATE", "SINCE", "LAST-HEARD", "PROGRAM", "SLICE", "CERTIFICATE-ENDS", "PROTOCOL",
+         "CONNECTIONS", "INSTANCE", "NAME"],
         _agent, lambda item: cast(str, item["cluster"]), 4,
     ),
     "bindings": _Form(

@@ -15,6 +15,7 @@ from gitfed.daemon.fleet.pulled.member import LEASE, PulledMember
 from gitfed.daemon.telemetry import Telemetry
 from gitfed.edges.kube import credentials
 from gitfed.edges.kube.session import Session
+from gitfed.model import leader
 from gitfed.model.base import ClusterName
 from gitfed.model.declared.cluster import Cluster
 from gitfed.model.fleet import ClusterFacts
@@ -65,11 +66,13 @@ def new_member(
         "adopt": declared.metadata.name in options.adopt,
         "called": options.leader,
     }
-    if declared.spec.sync_mode == "Pull":
+    # Agents listen to daemons alone: what is carried out once by hand goes into a pool's clusters directly.
+    by_hand = leader.kind(options.leader) == leader.ONE_SHOT
+    if declared.has_agent and not (declared.pool and by_hand):
         return PulledMember(declared, upward, lease=options.lease, **shared)
     return Member(declared, open_session, upward, timing=options.timing, concurrency=options.concurrency, **shared)
 
 
 def way_to(cluster: Cluster) -> object:
     """What decides how a cluster is reached: another one makes another member."""
-    return cluster.spec.sync_mode, credentials.way_to(cluster)
+    return cluster.spec.sync_mode, cluster.pool, credentials.way_to(cluster)

@@ -20,7 +20,7 @@ import socket
 import struct
 import time
 import weakref
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
 from gitfed import errors
@@ -37,10 +37,16 @@ def clock() -> float:
     return time.clock_gettime(time.CLOCK_BOOTTIME) if hasattr(time, "CLOCK_BOOTTIME") else time.monotonic()
 
 
-class Fence:
-    """`grace`: seconds from the end of this process's time until somebody else may take over."""
+def lead_is_over(what: str) -> errors.GitfedError:
+    return errors.NotOwned(f"{what}: this daemon's lead has run out")
 
-    def __init__(self, grace: float) -> None:
+
+class Fence:
+    """`grace`: seconds from the end of this process's time until somebody else may take over. `over` makes the error
+    from what becomes of a write that comes too late."""
+
+    def __init__(self, grace: float, over: Callable[[str], errors.GitfedError] = lead_is_over) -> None:
+        self._over = over
         self._grace = grace
         self._until = 0.0
         self._sockets: weakref.WeakSet[socket.socket] = weakref.WeakSet()
@@ -64,10 +70,10 @@ class Fence:
         return self._until - clock()
 
     async def within(self, write: Coroutine[Any, Any, _T], *, cluster: str) -> _T:
-        """Do it, as long as this process leads. Raises NotOwned before or instead."""
+        """Do it, as long as this process leads. Raises NotOwned, or what `over` makes, before or instead."""
         if self.left <= 0:
             write.close()
-            raise errors.NotOwned(f"cluster {cluster}: not written: this daemon's lead has run out")
+            raise self._over(f"cluster {cluster}: not written")
         writing = asyncio.ensure_future(write)
         try:
             while self.left > 0 and not writing.done():
@@ -75,7 +81,7 @@ class Fence:
             if self.left > 0 or (writing.done() and writing.exception() is None):
                 return await writing
             self.close()
-            raise errors.NotOwned(f"cluster {cluster}: given up on its way: this daemon's lead has run out")
+            raise self._over(f"cluster {cluster}: given up on its way")
         finally:
             if writing.cancel():
                 await asyncio.wait({writing})

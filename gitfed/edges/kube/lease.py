@@ -24,7 +24,7 @@ class LeaseLock:
 
     def __init__(self, session: Session, *, namespace: str, name: str) -> None:
         self._session = session
-        self._folder = f"/apis/coordination.k8s.io/v1/namespaces/{namespace}/leases"
+        self._folder = folder(namespace)
         self._namespace = namespace
         self._name = name
         self._read: dict[str, Any] | None = None
@@ -50,36 +50,16 @@ class LeaseLock:
         if self._told not in (None, told):
             self.on_told()
         self._told = told
-        spec = lease.get("spec") or {}
-        return Lead(
-            str(spec.get("holderIdentity") or ""),
-            int(spec.get("leaseDurationSeconds") or 0),
-            _time(spec.get("acquireTime")),
-            _time(spec.get("renewTime")),
-        )
+        return lead_of(lease)
 
     async def write(self, lead: Lead) -> bool:
         """Store it if nobody wrote since `read`. Raises ClusterError."""
         before = self._read
-        transitions = int(((before or {}).get("spec") or {}).get("leaseTransitions") or 0)
-        changes = before is not None and (before.get("spec") or {}).get("holderIdentity") != lead.holder
-        body: dict[str, Any] = {
-            "apiVersion": "coordination.k8s.io/v1",
-            "kind": "Lease",
-            "metadata": {"name": self._name},
-            "spec": {
-                "holderIdentity": lead.holder,
-                "leaseDurationSeconds": lead.seconds,
-                "acquireTime": _text(lead.acquired),
-                "renewTime": _text(lead.renewed),
-                "leaseTransitions": transitions + changes,
-            },
-        }
+        body = body_of(self._name, lead, before)
         try:
             if before is None:
-                self._read = await self._create(body)
+                self._read = await create(self._session, self._namespace, body)
             else:
-                body["metadata"] = before["metadata"]
                 self._read = await self._session.json("PUT", f"{self._folder}/{self._name}", body=body)
         except (errors.ObjectConflict, errors.ObjectExists, errors.ObjectNotFound):
             return False
@@ -96,14 +76,53 @@ class LeaseLock:
                 await self._session.json("PUT", f"{self._folder}/{self._name}", body=lease)
                 return
 
-    async def _create(self, body: dict[str, Any]) -> dict[str, Any]:
-        try:
-            return await self._session.json("POST", self._folder, body=body)
-        except errors.ObjectNotFound:
-            namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": self._namespace}}
-            with contextlib.suppress(errors.ObjectExists):
-                await self._session.json("POST", "/api/v1/namespaces", body=namespace)
-            return await self._session.json("POST", self._folder, body=body)
+
+def folder(namespace: str) -> str:
+    """The path of a namespace's Leases."""
+    return f"/apis/coordination.k8s.io/v1/namespaces/{namespace}/leases"
+
+
+def lead_of(lease: dict[str, Any]) -> Lead:
+    spec = lease.get("spec") or {}
+    return Lead(
+        str(spec.get("holderIdentity") or ""),
+        int(spec.get("leaseDurationSeconds") or 0),
+        _time(spec.get("acquireTime")),
+        _time(spec.get("renewTime")),
+    )
+
+
+def transitions_of(lease: dict[str, Any] | None) -> int:
+    """How often it changed hands."""
+    return int(((lease or {}).get("spec") or {}).get("leaseTransitions") or 0)
+
+
+def body_of(name: str, lead: Lead, before: dict[str, Any] | None) -> dict[str, Any]:
+    """To be stored in place of `before`, and of nothing newer."""
+    changes = before is not None and (before.get("spec") or {}).get("holderIdentity") != lead.holder
+    return {
+        "apiVersion": "coordination.k8s.io/v1",
+        "kind": "Lease",
+        "metadata": {"name": name} if before is None else before["metadata"],
+        "spec": {
+            "holderIdentity": lead.holder,
+            "leaseDurationSeconds": lead.seconds,
+            "acquireTime": _text(lead.acquired),
+            "renewTime": _text(lead.renewed),
+            "leaseTransitions": transitions_of(before) + changes,
+        },
+    }
+
+
+async def create(session: Session, namespace: str, body: dict[str, Any], **options: Any) -> dict[str, Any]:
+    """In a namespace that is made if need be. Raises ClusterError."""
+    try:
+        return await session.json("POST", folder(namespace), body=body, **options)
+    except errors.ObjectNotFound:
+        made = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}}
+        with contextlib.suppress(errors.ObjectExists):
+            await session.json("POST", "/api/v1/namespaces", body=made, **options)
+        return await session.json("POST", folder(namespace), body=body, **options)
 
 
 def _text(when: datetime) -> str:

@@ -1,7 +1,7 @@
-"""Who is an agent: whoever shows a certificate of ours for one cluster that the ledger still lists.
+"""Who is an agent: whoever shows a certificate of ours for one cluster, or one pool, that the ledger still lists.
 
 TLS has checked before that our authority signed it and that its time is now. An agent is a caller of its own kind: it
-may do what routes for agents offer, for its cluster, and nothing that AccessPolicies give.
+may do what routes for agents offer, for its cluster or those of its pool, and nothing that AccessPolicies give.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from gitfed.hub.access.caller import Caller, Way
 from gitfed.hub.enrolment.ledger import Ledger
 from gitfed.hub.enrolment.shared_ledger import LedgerStore
 from gitfed.model import agent_identity
-from gitfed.model.base import ClusterName
+from gitfed.model.agent_identity import AgentName
 
 log = logging.getLogger("gitfed.hub")
 
@@ -35,7 +35,7 @@ _LOOK = 1.0
 class _Shown:
     """What counts of the certificate that a connection was made with: a thousand are looked at every second."""
 
-    cluster: ClusterName | None
+    agent: AgentName | None
     serial: str
     ends: float
 
@@ -44,14 +44,14 @@ class _Shown:
         certificate = request.get_extra_info("peercert") or {}
         ends = certificate.get("notAfter")
         return cls(
-            agent_identity.cluster_of(*subject_of(certificate)), serial_of(certificate),
+            agent_identity.agent_of(*subject_of(certificate)), serial_of(certificate),
             cert_time_to_seconds(ends) if ends else 0.0,
         )  # fmt: skip
 
     def holds(self, ledger: Ledger | None, now: float) -> bool:
-        if self.cluster is None or now >= self.ends:
+        if self.agent is None or now >= self.ends:
             return False
-        return ledger is None or ledger.certificate(self.cluster, self.serial) is not None
+        return ledger is None or ledger.certificate(self.agent, self.serial) is not None
 
 
 class Agents:
@@ -61,21 +61,21 @@ class Agents:
 
     async def caller(self, certificate: Mapping[str, Any], name: str, groups: tuple[str, ...]) -> Caller:
         """Raises IdentityError, IdentityUnreachable."""
-        cluster = agent_identity.cluster_of(name, groups)
-        if cluster is None:
+        agent = agent_identity.agent_of(name, groups)
+        if agent is None:
             raise IdentityError("the subject of the client certificate is reserved")
         serial = serial_of(certificate)
-        if not self._counts(cluster, serial):
+        if not self._counts(agent, serial):
             await self.ledger.look()  # another replica may have signed it a moment ago
-        if not self._counts(cluster, serial):
-            raise IdentityError(f"the certificate of the agent of {cluster} is revoked, or was replaced")
-        enrolled = self.ledger.read().clusters.get(cluster)
-        if enrolled is not None and len(enrolled.certificates) > 1 and enrolled.certificates[-1].serial == serial:
-            await self.ledger.changed(lambda found: (found.shown(cluster, serial), None))
+        if not self._counts(agent, serial):
+            raise IdentityError(f"the certificate of the agent of {agent} is revoked, or was replaced")
+        before = self.ledger.read()
+        if before.shown(agent, serial) is not before:
+            await self.ledger.changed(lambda found: (found.shown(agent, serial), None))
             self.drop_revoked()
         return Caller(name, groups, Way.AGENT)
 
-    def certificate_ends(self) -> dict[ClusterName, datetime]:
+    def certificate_ends(self) -> dict[AgentName, datetime]:
         """Until when the certificates count that are in use; none while the ledger cannot be read."""
         try:
             return {name: one.certificates[0].ends for name, one in self.ledger.read().clusters.items()}
@@ -116,9 +116,9 @@ class Agents:
         except GitfedError:
             return None
 
-    def _counts(self, cluster: ClusterName, serial: str) -> bool:
+    def _counts(self, agent: AgentName, serial: str) -> bool:
         try:
-            return self.ledger.read().certificate(cluster, serial) is not None
+            return self.ledger.read().certificate(agent, serial) is not None
         except GitfedError as error:
             raise IdentityUnreachable(error.message) from error
 

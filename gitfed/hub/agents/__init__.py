@@ -2,7 +2,8 @@
 they dial back when the hub asked them to (`agent_streams`).
 
 Who connects is who the certificate names, and nobody else: an agent has one cluster, and what it says is taken for that
-one. A certificate that stops to count ends a connection that is open (`access.agents`).
+one. A member of a pool has one connection for each cluster that it holds, and says which (`calling`). A certificate
+that stops to count ends a connection that is open (`access.agents`).
 """
 
 from __future__ import annotations
@@ -18,11 +19,15 @@ from gitfed.agent_protocol.socket import WebSocket
 from gitfed.daemon.cycle import Engine
 from gitfed.daemon.fleet.pulled.member import PulledMember
 from gitfed.errors import LinkCut, LinkError
-from gitfed.hub import listener, routes
+from gitfed.hub import listener, refusal, routes
+from gitfed.hub.agents import calling
+from gitfed.hub.agents.calling import Calling
 from gitfed.hub.routes import Capability, Route
 from gitfed.hub.running import Running
 from gitfed.hub.server import Hub
+from gitfed.model import agent_identity
 from gitfed.model.base import ClusterName
+from gitfed.model.keys import POOL
 
 log = logging.getLogger("gitfed.hub")
 
@@ -52,7 +57,10 @@ class _Door:
         """Clusters of which a connection is let in, or waits for it."""
 
     async def open(self, request: web.Request) -> web.StreamResponse:
-        name = routes.agent(request)
+        calls = calling.of(routes.agent(request), request.query)
+        if isinstance(calls, str):
+            return refusal.answer(request, 400, calls)
+        name = calls.cluster
         routes.audited(request, cluster=name)
         answer = web.WebSocketResponse(max_msg_size=frames.LARGEST, compress=False, autoping=False, timeout=2.0)
         first = name not in self._here
@@ -63,7 +71,7 @@ class _Door:
         try:
             await answer.prepare(request)
             hello = await link.greeted(socket, _GREETING)
-            await self._serve(request, socket, hello, name)
+            await self._serve(request, socket, hello, calls)
         except LinkCut as error:
             await link.refuse(socket, error)  # that it is gone was said where it was connected
         except LinkError as error:
@@ -74,31 +82,36 @@ class _Door:
                 self._here.discard(name)
         return answer
 
-    async def _member(self, name: ClusterName) -> PulledMember:
+    async def _member(self, name: ClusterName, pool: str = "") -> PulledMember:
         """Whoever comes while this hub begins waits at the door: turned away, a whole fleet would be back only after
         the pauses that it makes for a hub that is gone. Raises as `member_of`."""
         running, end = self._hub.running, time.monotonic() + _BEGINNING
         while True:
             try:
-                return member_of(running.engine, name)
+                return member_of(running.engine, name, pool)
             except LinkError as error:
                 if error.final or not is_beginning(running, name) or time.monotonic() >= end:
                     raise
             await asyncio.sleep(_LOOK)
 
     async def stream(self, request: web.Request) -> web.StreamResponse:
-        return await self._hub.streams.take(request, routes.agent(request))
+        agent = routes.agent(request)
+        if agent_identity.pool_in(agent):
+            return refusal.answer(request, 403, "members of pools open no way into clusters: the hub has its own")
+        return await self._hub.streams.take(request, agent)
 
-    async def _serve(self, request: web.Request, socket: WebSocket, hello: frames.Hello, name: str) -> None:
+    async def _serve(self, request: web.Request, socket: WebSocket, hello: frames.Hello, calls: Calling) -> None:
         version = frames.agreed(hello)
-        member = await self._member(name)
-        member.agent.may_attach(hello.instance)
+        member = await self._member(calls.cluster, calls.pool)
+        member.agent.may_attach(hello.instance, calls.holding)
         connection = link.Link(
             socket, member.told, member.reports.heard, lease=member.lease, taken=member.taken, asked=member.answer,
             alive=member.heard, life=link.SignsOfLife.of(version, agent=False),
         )  # fmt: skip
-        await member.agent.attach(connection, hello.instance, program=hello.program, protocol=version)
-        member.connected()
+        changed_hands = await member.agent.attach(
+            connection, hello.instance, program=hello.program, protocol=version, holding=calls.holding
+        )  # fmt: skip
+        member.connected(changed_hands=changed_hands)
         listener.is_no_stranger(request)
         try:
             digests = tuple(member.reports.heard.connect())
@@ -122,19 +135,26 @@ def is_beginning(running: Running, name: ClusterName) -> bool:
     return repo is None or name in repo.clusters
 
 
-def member_of(engine: Engine | None, name: ClusterName) -> PulledMember:
-    """Raises LinkError, with what the person at the agent's side can do. Where waiting may help it is not final: an
-    agent that stays away for longer than its lease makes the cluster unknown, and moves what runs there."""
+def member_of(engine: Engine | None, name: ClusterName, pool: str = "") -> PulledMember:
+    """`pool`: whose member asks; "": the cluster's own agent. Raises LinkError, with what the person at the agent's
+    side can do. Where waiting may help it is not final: an agent that stays away for longer than its lease makes the
+    cluster unknown, and moves what runs there."""
     if engine is None or engine.repo is None or engine.abandoned:
         raise LinkError("this hub does not lead, or reads the repository only now: connect again")
     member = engine.fleet.members.get(name)
-    if isinstance(member, PulledMember):
+    if isinstance(member, PulledMember) and member.cluster.pool == pool:
         return member
     declared = engine.repo.clusters.get(name)
     if declared is None:
         # What is pushed next may declare it: a file that was not read yet is nobody's refusal.
-        raise LinkError(f"no cluster {name} is declared in the repository", hint="gitfed register writes its file")
-    if declared.spec.sync_mode == "Pull":
+        hint = "its file is missing" if pool else "gitfed register writes its file"
+        raise LinkError(f"no cluster {name} is declared in the repository", hint=hint)
+    if pool and declared.pool != pool:
+        kept = f"is one of pool {declared.pool}" if declared.pool else "is in no pool"
+        raise LinkError(f"cluster {name} {kept}, and not in {pool}", hint=f"{POOL}: {pool} in its Cluster file")
+    if declared.pool and not pool:
+        raise LinkError(f"cluster {name} is kept by pool {declared.pool}", hint=f"no {POOL} in its Cluster file")
+    if declared.has_agent:
         raise LinkError("this hub reads the repository only now: connect again")
     raise LinkError(
         f"cluster {name} is a push cluster: the daemon connects to it", final=True,

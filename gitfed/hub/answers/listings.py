@@ -68,7 +68,12 @@ def agent_list(moment: Moment, sight: Sight, query: Query) -> agents.AgentList:
         query,
     )
     leads = moment.engine is not None
-    items = [agents.item(name, moment.repo, moment.agent(name), ends.get(name), leads=leads) for name in found.items]
+    items = [
+        agents.item(
+            name, moment.repo, moment.agent(name), agents.certificate_ends(name, moment.repo, ends), leads=leads
+        )
+        for name in found.items
+    ]
     answer: agents.AgentList = {"schema": agents.SCHEMA, "items": items, "total": found.total}
     if found.next:
         answer["next"] = found.next

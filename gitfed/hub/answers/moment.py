@@ -17,6 +17,7 @@ from gitfed.daemon.cycle import Engine
 from gitfed.daemon.fleet.pulled.member import PulledMember
 from gitfed.hub.answers.plan_index import Index
 from gitfed.hub.running import Running
+from gitfed.model.agent_identity import AgentName
 from gitfed.model.agent_presence import AgentPresence
 from gitfed.model.base import ClusterName, ObjectKey
 from gitfed.model.decisions import Decisions
@@ -46,7 +47,7 @@ class Moment:
     clone: Path | None
     """A repository that has the state branch."""
     index: Index
-    certificates: Callable[[], Mapping[ClusterName, datetime]] = dict
+    certificates: Callable[[], Mapping[AgentName, datetime]] = dict
     """Of agents: until when they count."""
 
     @property
@@ -62,7 +63,7 @@ class Moment:
         return bindings.recorded(recorded) if recorded is not None else None
 
     def agent(self, cluster: ClusterName) -> AgentPresence | None:
-        """None: it is no pulled cluster, or this process does not lead."""
+        """None: no agent keeps that cluster, or this process does not lead."""
         member = self.engine.fleet.members.get(cluster) if self.engine is not None else None
         return member.agent.presence if isinstance(member, PulledMember) else None
 

@@ -10,7 +10,7 @@ import string
 from dataclasses import dataclass
 from datetime import datetime
 
-from gitfed.model.base import ClusterName
+from gitfed.model.agent_identity import AgentName
 
 _ALPHABET = string.ascii_lowercase + string.digits
 _FORM = re.compile(r"([a-z0-9]{6})\.([a-z0-9]{16})")
@@ -24,7 +24,7 @@ _NOBODYS_SALT = secrets.token_bytes(16)
 class Spent:
     """What a token was used for: it works again for nothing but this, with the same key."""
 
-    cluster: ClusterName
+    cluster: AgentName
     key: str
     """SHA-256 of the agent's public key."""
 
@@ -38,8 +38,8 @@ class Token:
     expires: datetime | None = None
     """None: never."""
     description: str = ""
-    cluster: ClusterName = ""
-    """The one cluster that it is for, known already or not; "": a new one, whatever its name."""
+    cluster: AgentName = ""
+    """The one cluster or pool that it is for, known already or not; "": a new cluster, whatever its name."""
     spent: Spent | None = None
 
     def over(self, now: datetime) -> bool:

@@ -1,13 +1,13 @@
 """What the hub offers to agents to be: its authority, a certificate for a token, and the next for the present one.
 
     GET    /agents/v1/authority       anybody   what the hub is trusted by; a client compares it with its pin
-    POST   /agents/v1/registration    a token   the first certificate, for one new cluster
+    POST   /agents/v1/registration    a token   the first certificate, for one new cluster or one pool
     POST   /agents/v1/certificate     an agent  the next one
     DELETE /agents/v1/registration    an agent  none any more
 
 A signature is asked for with a key that the agent made and keeps. Who holds a token has that and nothing else: the
-certificate is for one cluster that the repository does not have and no agent had before. Asked again with the same
-token, name and key, the hub signs again, since the answer may have been lost.
+certificate is for one cluster that the repository does not have and no agent had before, or for the pool that the token
+is for. Asked again with the same token, name and key, the hub signs again, since the answer may have been lost.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from gitfed.hub.enrolment.throttle import Throttle
 from gitfed.hub.routes import Capability, Handler, Route
 from gitfed.hub.server import Hub
 from gitfed.model import agent_identity
-from gitfed.model.base import ClusterName
+from gitfed.model.agent_identity import AgentName
 
 log = logging.getLogger("gitfed.hub")
 audit = logging.getLogger("gitfed.audit")
@@ -45,6 +45,7 @@ _STATUSES = {
     Refusal.TOKEN: 401,
     Refusal.SPENT: 403,
     Refusal.OTHER_CLUSTER: 403,
+    Refusal.NO_POOLS: 403,
     Refusal.NAME_TAKEN: 409,
     Refusal.UNKNOWN_CERTIFICATE: 403,
 }
@@ -68,7 +69,7 @@ def capability(hub: Hub) -> Capability:
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    cluster: ClusterName
+    cluster: AgentName
     request: SigningRequest
 
 
@@ -167,9 +168,9 @@ class _Desk:
 
     def _sign(self, asked: _Asked, now: datetime) -> tuple[bytes, Issued]:
         authority: Authority = self._hub.identity.authority  # type: ignore[union-attr]
-        name = agent_identity.common_name(asked.cluster)
+        name, group = agent_identity.common_name(asked.cluster), agent_identity.group(asked.cluster)
         life = self._hub.options.agent_life
-        signed = authority.for_request(asked.request, name, [agent_identity.GROUP], life, now=now)
+        signed = authority.for_request(asked.request, name, [group], life, now=now)
         read = certificate_pins.read(signed)
         return signed, Issued(read.serial, read.key, read.begins, read.ends)
 
@@ -198,23 +199,27 @@ async def _asked(request: web.Request) -> _Asked | str:
         value = orjson.loads(await request.read())  # no deep nesting, no half characters
     except ValueError:
         value = None
-    if not isinstance(value, dict) or set(value) != {"cluster", "request"}:
-        return "the body is to be JSON with cluster and request"
-    cluster, pem = value["cluster"], value["request"]
-    if not isinstance(cluster, str) or not isinstance(pem, str):
-        return "cluster and request are to be texts"
-    if why := agent_identity.why_not_a_name(cluster):
+    if not isinstance(value, dict) or set(value) not in ({"cluster", "request"}, {"pool", "request"}):
+        return "the body is to be JSON with cluster or pool, and request"
+    if not all(isinstance(one, str) for one in value.values()):
+        return "cluster or pool, and request, are to be texts"
+    pem = value["request"].encode()
+    if (pool := value.get("pool")) is not None:
+        why = agent_identity.why_not_a_pool(pool)
+        return f"the pool name {why}" if why else _checked(agent_identity.of_pool(pool), pem)
+    if why := agent_identity.why_not_a_name(value["cluster"]):
         return f"the cluster name {why}"
-    return _checked(cluster, pem.encode())
+    return _checked(value["cluster"], pem)
 
 
-def _checked(cluster: ClusterName, pem: bytes) -> _Asked | str:
+def _checked(cluster: AgentName, pem: bytes) -> _Asked | str:
     try:
         request = signing_request.read(pem)
     except InputError as error:
         return f"{error.message} ({error.hint})" if error.hint else error.message
-    if agent_identity.cluster_of(request.common_name, request.organizations) != cluster:
-        return f"the signing request is not for {agent_identity.common_name(cluster)} in {agent_identity.GROUP}"
+    if agent_identity.agent_of(request.common_name, request.organizations) != cluster:
+        name, group = agent_identity.common_name(cluster), agent_identity.group(cluster)
+        return f"the signing request is not for {name} in {group}"
     return _Asked(cluster, request)
 
 
@@ -222,7 +227,7 @@ def _certificate(pem: bytes, status: int) -> web.Response:
     return web.Response(status=status, body=pem, content_type="application/x-pem-file")
 
 
-def _note(request: web.Request, cluster: ClusterName, token: str, result: str) -> None:
+def _note(request: web.Request, cluster: AgentName, token: str, result: str) -> None:
     """One line for every attempt; of a token its id, which is no secret."""
     audit.info(
         "agent certificate", extra={"cluster": cluster, "token": token, "result": result, "remote": request.remote}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 
 from gitfed.daemon.fleet.pulled.member import PulledMember
@@ -11,6 +12,7 @@ from gitfed.model import orders
 from gitfed.model.agent_presence import AgentPresence
 from gitfed.model.fleet import Reach
 from gitfed.text import quantity
+from gitfed.views import agents
 
 _RESOURCES = (("cpu", "cpu_cores", "CPU cores"), ("memory", "memory_bytes", "Memory"), ("pods", "pods", "Pods"))
 _PARTS = (("allocatable", "that a cluster's nodes have for pods"), ("allocated", "that a cluster's pods ask for"))
@@ -31,16 +33,19 @@ def metrics(running: Running) -> tuple[Metric, ...]:
             for part, whose in _PARTS
             for resource, suffix, what in _RESOURCES
         ),
-        Metric("gitfed_cluster_agent_connected", "gauge", "1 while the agent of a pulled cluster is connected",
+        Metric("gitfed_cluster_agent_connected", "gauge", "1 while an agent that keeps a cluster is connected",
                _of_agents(running, lambda agent: int(agent.connected is not None)), by),
-        Metric("gitfed_cluster_agent_connections_total", "counter", "Connections of the agent of a pulled cluster",
+        Metric("gitfed_cluster_agent_connections_total", "counter", "Connections of agents that keep a cluster",
                _of_agents(running, lambda agent: agent.connections), by),
         Metric("gitfed_cluster_agent_pending_changes", "gauge",
                "Changes of what an agent is to know that it has not acknowledged",
                _of_agents(running, lambda agent: agent.wanted - agent.held), by),
         Metric("gitfed_cluster_agent_certificate_expiry_timestamp_seconds", "gauge",
-               "When the certificate of a pulled cluster's agent ends", lambda: (
-                   ((name,), ends.timestamp()) for name, ends in running.certificates().items()), by),
+               "When the certificate ends with which a cluster's agent connects", _certificates(running), by),
+        Metric("gitfed_pool_clusters", "gauge", "Clusters that a pool of agents is to keep", _pools(running),
+               ("pool",)),
+        Metric("gitfed_pool_members", "gauge", "Members of a pool of agents that hold a cluster and are connected",
+               _pool_members(running), ("pool",)),
         Metric("gitfed_queue_depth", "gauge", "Changes that a cluster still has to get, those under way included",
                _depth(running), by),
         Metric("gitfed_queue_wait_seconds", "histogram", "How long a change waited until it was begun", lambda: (
@@ -89,6 +94,42 @@ def _of_agents(running: Running, value: Callable[[AgentPresence], int]) -> _Read
             for name, member in running.engine.fleet.members.items():
                 if isinstance(member, PulledMember):
                     yield (name,), value(member.agent.presence)
+
+    return read
+
+
+def _certificates(running: Running) -> _Read:
+    def read() -> Iterator[Sample]:
+        found, repo = running.certificates(), running.repo
+        if repo is None:
+            return
+        for name in agents.clusters(repo, found):
+            if (ends := agents.certificate_ends(name, repo, found)) is not None:
+                yield (name,), ends.timestamp()
+
+    return read
+
+
+def _pools(running: Running) -> _Read:
+    def read() -> Iterator[Sample]:
+        repo = running.repo
+        counts = Counter(one.pool for one in repo.clusters.values() if one.pool) if repo is not None else {}
+        for pool, count in counts.items():
+            yield (pool,), count
+
+    return read
+
+
+def _pool_members(running: Running) -> _Read:
+    def read() -> Iterator[Sample]:
+        found: dict[str, set[str]] = {}
+        for member in running.engine.fleet.members.values() if running.engine is not None else ():
+            if isinstance(member, PulledMember) and member.cluster.pool:
+                there = found.setdefault(member.cluster.pool, set())
+                if member.agent.connected:
+                    there.add(member.agent.presence.holding.member)
+        for pool, there in found.items():
+            yield (pool,), len(there)
 
     return read
 

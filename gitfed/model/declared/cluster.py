@@ -22,9 +22,12 @@ from gitfed.model.declared.shape import (
     Text,
     warning,
 )
+from gitfed.model.keys import POOL
 from gitfed.text import quantity
 
 LONGEST_NAME = 48
+LONGEST_POOL = 45
+"""Characters: with what stands before it, it is a certificate's common name (`model.agent_identity`)."""
 _UNLIMITED = str(2**63 - 1)
 _CPU = ("0", "1", "2", "4", "8", "16", "32", "64", "128", _UNLIMITED)
 _MEMORY = ("0", "4Gi", "16Gi", "32Gi", "64Gi", "128Gi", "256Gi", "512Gi", "1Ti", _UNLIMITED)
@@ -111,9 +114,30 @@ class Cluster(Declared):
     kind: Literal["Cluster"]
     spec: ClusterSpec
 
+    @property
+    def pool(self) -> str:
+        """The pool of agents whose members keep it; "": none, the daemon or an agent of its own does."""
+        return (self.metadata.annotations or {}).get(POOL, "")
+
+    @property
+    def has_agent(self) -> bool:
+        """Whether an agent carries out there what is decided: its own, or whichever member of a pool holds it."""
+        return self.spec.sync_mode == "Pull" or bool(self.pool)
+
+    def as_written(self) -> dict[str, Any]:
+        """As JSON, without what nobody wrote."""
+        return self.model_dump(mode="json", by_alias=True, exclude_unset=True)
+
     def findings(self) -> Iterator[Finding]:
         if why := names.why_not_dns_label(self.metadata.name, LONGEST_NAME):
             yield Finding(("metadata", "name"), f"the cluster name {self.metadata.name} {why}")
+        pool = (self.metadata.annotations or {}).get(POOL)
+        at = ("metadata", "annotations", POOL)
+        if pool is not None and self.spec.sync_mode == "Pull":
+            hint = f"spec.syncMode: Push, or no annotation {POOL}"
+            yield Finding(at, "a pulled cluster has an agent of its own, and no pool's", hint)
+        elif pool is not None and (why := names.why_not_dns_label(pool, LONGEST_POOL)):
+            yield Finding(at, f"the pool name {pool!r} {why}")
         yield from self.spec.findings(("spec",))
 
 

@@ -41,7 +41,7 @@ def test_agents_are_those_of_pulled_clusters_and_of_whom_is_registered() -> None
     assert now is not None
     unknown: dict[str, object] = {
         "connectedSince": None, "lastHeard": None, "connections": 0, "instance": "", "program": "", "protocol": None,
-        "slice": None, "certificateEnds": "2026-08-22T10:04:00Z",
+        "slice": None, "certificateEnds": "2026-08-22T10:04:00Z", "pool": "", "member": "",
     }  # fmt: skip
     told = listings.agent_list(now, _sight("ann", now), Query())
     assert told == {

@@ -38,11 +38,14 @@ class Site:
     key: bytes = field(default_factory=signing_request.new_key)
     certificate: bytes = b""
 
-    def request(self, *, cluster: str = "", group: str = agent_identity.GROUP) -> bytes:
-        return signing_request.make(self.key, agent_identity.common_name(cluster or self.name), group)
+    def request(self, *, cluster: str = "", group: str = "") -> bytes:
+        name = cluster or self.name
+        return signing_request.make(self.key, agent_identity.common_name(name), group or agent_identity.group(name))
 
     async def register(self, hub: Staged, bearer: str, *, request: bytes = b"") -> tuple[int, str]:
-        body = {"cluster": self.name, "request": (request or self.request()).decode()}
+        pool = agent_identity.pool_in(self.name)
+        whose = {"pool": pool} if pool else {"cluster": self.name}
+        body = {**whose, "request": (request or self.request()).decode()}
         status, text, _ = await ask(hub, "POST", "/agents/v1/registration", token=bearer, data=json.dumps(body))
         if status == 201:
             self.certificate = text.encode()
@@ -55,7 +58,7 @@ class Site:
         return status, text
 
     def file(self, certificate: bytes = b"") -> Path:
-        path = self.folder / f"{self.name}-{len(list(self.folder.iterdir()))}.pem"
+        path = self.folder / f"{self.name.replace('/', '-')}-{len(list(self.folder.iterdir()))}.pem"
         path.write_bytes((certificate or self.certificate) + self.key)
         return path
 

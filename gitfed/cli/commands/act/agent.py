@@ -10,13 +10,22 @@ import click
 
 from gitfed.cli import exits, options
 
+_SHORTEST_LEASE, _LONGEST_LEASE = 3, 60
+
 
 @click.command("agent")
 @options.option("--hub-url", metavar="URL", required=True, help="Where the hub is reached, https://HOST:PORT.")
 @options.option("--hub-credentials", type=options.Files(exists=True, file_okay=False), metavar="DIR", required=True,
                 help="Folder with the hub's ca.crt, and this agent's tls.crt and tls.key.")  # fmt: skip
+@options.option("--pool", shared=False, metavar="NAME", default="",
+                help="Keep push clusters of this pool, those that are this member's share.")  # fmt: skip
 @options.option("--kubeconfig", type=options.Files(exists=True, dir_okay=False), metavar="FILE", default=None,
-                help="The way into the cluster.  [default: the service account of this pod]")  # fmt: skip
+                help="The way into the cluster, or those of the pool.  "
+                "[default: the service account of this pod]")  # fmt: skip
+@options.option("--credentials-dir", shared=False, type=options.Files(exists=True, file_okay=False), metavar="DIR",
+                default=None, help="For a pool: folder with the Secrets that spec.secretRef names.")  # fmt: skip
+@options.option("--allow-exec-credentials", "allow_exec", shared=False, is_flag=True,
+                help="For a pool: let a kubeconfig start programs (exec, auth-provider) here.")  # fmt: skip
 @options.option("--context", metavar="NAME", default="",
                 help="Context of the kubeconfig.  [default: the one with the cluster's name]")  # fmt: skip
 @options.option("--concurrency", type=click.IntRange(1, 256), default=16, show_default=True,
@@ -27,6 +36,15 @@ from gitfed.cli import exits, options
                 help="The cluster counts as failed when that was seen for this long.  [default: 30s]")  # fmt: skip
 @options.option("--cluster-success-threshold", "success", type=options.Duration(), metavar="DURATION", default=30.0,
                 help="One that failed counts as well when that was seen for this long.  [default: 30s]")  # fmt: skip
+@options.option("--lease-kubeconfig", shared=False, type=options.Files(exists=True, dir_okay=False), metavar="FILE",
+                default=None, help="For a pool: the way to the cluster whose Leases its members share by.  "
+                "[default: the service account of this pod]")  # fmt: skip
+@options.option("--lease-context", shared=False, metavar="NAME", default="",
+                help="Context of --lease-kubeconfig.")  # fmt: skip
+@options.option("--lease-namespace", shared=False, metavar="NAME", default="",
+                help="Namespace of the Leases.  [default: that of this pod, else gitfed-system]")  # fmt: skip
+@options.option("--lease-duration", shared=False, type=options.Duration(), metavar="DURATION", default=15.0,
+                help="What a member that died held is free after that long.  [default: 15s]")  # fmt: skip
 @options.option("--health-address", metavar="HOST:PORT", default="127.0.0.1:0",
                 help='Where /livez, /readyz and /metrics answer; "": nowhere.  [default: any port here]')  # fmt: skip
 @options.option("--logging-format", type=click.Choice(["text", "json"]), default="text", show_default=True,
@@ -36,47 +54,80 @@ from gitfed.cli import exits, options
 def command(
     hub_url: str,
     hub_credentials: Path,
+    pool: str,
     kubeconfig: Path | None,
+    credentials_dir: Path | None,
+    allow_exec: bool,
     context: str,
     concurrency: int,
     frequency: float,
     failure: float,
     success: float,
+    lease_kubeconfig: Path | None,
+    lease_context: str,
+    lease_namespace: str,
+    lease_duration: float,
     health_address: str,
     logging_format: str,
     log_level: str,
 ) -> int:
-    """Keep one pulled cluster, from inside of it.
+    """Keep one pulled cluster from inside of it, or a share of a pool's push clusters.
 
     For clusters that the daemon cannot reach (spec.syncMode Pull). The agent dials out to the hub, gets its cluster's
     part of every plan, carries it out, and tells how things are. While the hub is away it repairs what somebody
     changes, and does nothing new. Which cluster it is says its certificate.
 
+    With --pool it does the same for clusters that are reached from here: those whose Cluster file has the annotation
+    gitfed.io/pool. The members of a pool share them by Leases, and who dies is replaced within --lease-duration.
+
     \b
     gitfed agent --hub-url https://hub.example:8443 --hub-credentials /etc/gitfed/hub
+    gitfed agent --pool east --kubeconfig fleet.conf --hub-url … --hub-credentials …
 
     \b
     Exit codes: 0 stopped by SIGTERM · 130 interrupted · 2 bad usage · 3 no agent's certificate.
     """
     from gitfed.agent import serve
     from gitfed.agent.dial import Hub
+    from gitfed.agent.pool import serve as serve_pool
+    from gitfed.agent.pool.membership import Timing as LeaseTiming
     from gitfed.daemon import logs
     from gitfed.daemon.fleet.cluster_health import Timing
+    from gitfed.edges.kube.credentials import CredentialSources
+    from gitfed.model import agent_identity
     from gitfed.placement.recorded_facts import Thresholds
 
     if not hub_url.startswith("https://"):
         raise click.UsageError("--hub-url is no https:// address: an agent is known by its certificate")
-    logs.set_up(logging_format, log_level)
-    ended_by = asyncio.run(
-        serve.run(
-            serve.Options(
-                Hub(hub_url, hub_credentials),
-                kubeconfig=(kubeconfig,) if kubeconfig is not None else (),
-                context=context,
-                concurrency=concurrency,
-                timing=Timing(probe=frequency, thresholds=Thresholds(failure=failure, success=success)),
-                health_address=health_address,
-            )
+    hub = Hub(hub_url, hub_credentials)
+    kubeconfigs = (kubeconfig,) if kubeconfig is not None else ()
+    timing = Timing(probe=frequency, thresholds=Thresholds(failure=failure, success=success))
+    if not pool:
+        _check_no_pool(credentials_dir, allow_exec, lease_kubeconfig, lease_context, lease_namespace)
+        options_of_one = serve.Options(hub, kubeconfigs, context, concurrency, timing, health_address)
+        logs.set_up(logging_format, log_level)
+        ended_by = asyncio.run(serve.run(options_of_one))
+    else:
+        if context:
+            raise click.UsageError("--context is for one cluster: with --pool each Cluster file may name its own")
+        if bool(lease_kubeconfig) != bool(lease_context):
+            raise click.UsageError("--lease-kubeconfig and --lease-context go together")
+        if why := agent_identity.why_not_a_pool(pool):
+            raise click.UsageError(f"the pool name {pool} {why}")
+        if not _SHORTEST_LEASE <= lease_duration <= _LONGEST_LEASE:
+            raise click.UsageError(f"--lease-duration is {_SHORTEST_LEASE}s at least, and {_LONGEST_LEASE}s at most")
+        place = serve_pool.LeasePlace((lease_kubeconfig,) if lease_kubeconfig else (), lease_context, lease_namespace)
+        ways = CredentialSources(kubeconfig=kubeconfigs, credentials_dir=credentials_dir, allow_exec=allow_exec)
+        logs.set_up(logging_format, log_level)
+        member = serve_pool.Options(
+            hub, pool, ways, place, LeaseTiming(round(lease_duration)), concurrency, timing, health_address
         )
-    )
+        ended_by = asyncio.run(serve_pool.run(member))
     return exits.INTERRUPTED if ended_by == signal.SIGINT else exits.OK
+
+
+def _check_no_pool(credentials_dir: Path | None, allow_exec: bool, *leases: object) -> None:
+    if credentials_dir is not None or allow_exec or any(leases):
+        raise click.UsageError(
+            "--credentials-dir, --allow-exec-credentials and --lease-… are for members of a pool: --pool NAME"
+        )

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 IMAGE = f"registry.example/gitfed:{__version__}"
 """An agent of another version than the hub may be refused: that of who registers is the best guess."""
+_NO_TOKEN = "--token is to be what gitfed token create printed: six characters, a dot, sixteen"  # noqa: S105
 
 
 @click.command("register")
@@ -34,6 +35,10 @@ IMAGE = f"registry.example/gitfed:{__version__}"
                 help="Believe whoever answers at HOST:PORT, and give them the token.")  # fmt: skip
 @options.option("--discovery-timeout", shared=False, type=options.Duration(), metavar="DURATION", default="5m",
                 show_default=True, help="How long the hub is waited for.")  # fmt: skip
+@options.option("--pool", shared=False, metavar="NAME", default="",
+                help="Register the members of this pool, in place of a cluster.")  # fmt: skip
+@options.option("--hub-credentials", shared=False, type=options.Files(file_okay=False), metavar="DIR", default=None,
+                help="With --pool: folder that gets what its members are known by.")  # fmt: skip
 @options.option("--cluster-name", shared=False, metavar="NAME", default="",
                 help="What the cluster is called in the fleet.  [default: --cluster-context]")  # fmt: skip
 @options.option("--cluster-kubeconfig", shared=False, type=options.Files(exists=True, dir_okay=False), metavar="FILE",
@@ -62,6 +67,8 @@ def command(
     pins: str,
     unsafe: bool,
     discovery_timeout: float,
+    pool: str,
+    hub_credentials: Path | None,
     cluster_name: str,
     cluster_kubeconfig: Path | None,
     cluster_context: str,
@@ -79,17 +86,21 @@ def command(
     message: str,
     dry_run: str | None,
 ) -> int:
-    """Bring a cluster into the fleet that only an agent inside of it can reach.
+    """Bring a cluster into the fleet that only an agent inside of it can reach, or members of a pool.
 
     Run it where the cluster's API server is reached. The agent gets a certificate of the hub at HOST:PORT, for this
     cluster alone, and dials out to it. The file of the cluster is printed, or with --repo or --commit written into a
     checkout, or with --pull-request pushed as a branch; a cluster whose file is there already is held against its
     spec.id. Cut short, the same command goes on where it was.
 
+    With --pool nothing is made in any cluster: ca.crt, tls.crt and tls.key are put into --hub-credentials, for gitfed
+    agent --pool, or for a Secret that its pods mount.
+
     \b
     gitfed register hub.example:8443 --token ab12cd.0123456789abcdef \\
       --discovery-token-ca-cert-hash sha256:… --cluster-name edge-7 --cluster-kubeconfig admin.conf
     gitfed register … --dry-run client       print what would be made, and ask nobody
+    gitfed register … --pool east --hub-credentials pool-east
 
     \b
     Exit codes: 0 done · 2 bad usage, another agent is there, or the file is another cluster's · 4 the hub, the cluster
@@ -100,13 +111,18 @@ def command(
     from gitfed.registration.agent_manifests import Agent
     from gitfed.registration.enrol import Asked
 
+    if pool or hub_credentials is not None:
+        if cluster_name or cluster_context or cluster_kubeconfig or repo or commit or pull_request or dry_run:
+            raise click.UsageError("--pool and --hub-credentials are for members of a pool, and make no cluster's file")
+        return _register_pool(pool, hub_credentials, _address(hub), token, _pins(pins, unsafe=unsafe, needed=True),
+                              discovery_timeout)  # fmt: skip
     name = cluster_name or cluster_context
     if not name:
         raise click.UsageError("what is the cluster called? --cluster-name NAME")
     if why := agent_identity.why_not_a_name(name):
         raise click.UsageError(f"the cluster name {name} {why}")
     if not dry_run and bootstrap_tokens.parse(token) is None:
-        raise click.UsageError("--token is to be what gitfed token create printed: six characters, a dot, sixteen")
+        raise click.UsageError(_NO_TOKEN)
     pinned = _pins(pins, unsafe=unsafe, needed=not dry_run)
     declared = _declaration(name, cluster_provider, cluster_region, cluster_zones)
     if pull_request and (commit or dry_run):
@@ -154,6 +170,33 @@ async def _register(
             join.check_identity(checkout, identity, name)
         await enrol.register(session, asked, lambda line: click.echo(plain.clean(line), err=True))
     return identity
+
+
+def _register_pool(pool: str, folder: Path | None, hub: str, token: str, pins: tuple[str, ...], timeout: float) -> int:
+    from gitfed.edges import files, signing_request
+    from gitfed.hub.enrolment import bootstrap_tokens
+    from gitfed.model import agent_identity
+    from gitfed.registration import enrol
+
+    if not pool or folder is None:
+        raise click.UsageError("--pool NAME and --hub-credentials DIR go together")
+    if why := agent_identity.why_not_a_pool(pool):
+        raise click.UsageError(f"the pool name {pool} {why}")
+    if bootstrap_tokens.parse(token) is None:
+        raise click.UsageError(_NO_TOKEN)
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        path = folder / "tls.key"
+        # Kept before it is used: with the same key the same token works again.
+        key = path.read_bytes() if path.exists() else signing_request.new_key()
+        files.write_atomically(path, key, durable=True)
+        identity = asyncio.run(enrol.join_pool(pool, hub, token, pins, timeout, key=key))
+        files.write_atomically(folder / "ca.crt", identity.authorities, durable=True)
+        files.write_atomically(folder / "tls.crt", identity.certificate, durable=True)
+    except OSError as error:
+        raise UsageError(f"{folder} cannot be written: {error.strerror}", hint="another --hub-credentials") from error
+    click.echo(f"pool({plain.clean(pool)}) is registered: its members use {plain.clean(str(folder))}")
+    return 0
 
 
 def _check_declared(checkout: desired.Checkout, name: str) -> None:

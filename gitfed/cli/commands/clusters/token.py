@@ -40,11 +40,11 @@ def _of_hub(command: _Command) -> _Command:
 
 @click.group("token")
 def command() -> None:
-    """Make, list and delete tokens that let clusters register.
+    """Make, list and delete tokens that let clusters and pools register.
 
-    A token lets one cluster that the hub does not know register with it, once. These commands write what the hub keeps
-    in the data folder of the daemon, so they run on its machine (in a pod: kubectl exec), as its user. The hub keeps
-    a hash of a token; the token itself is printed once.
+    A token lets one cluster that the hub does not know, or one pool, register with it, once. These commands write what
+    the hub keeps in the data folder of the daemon, so they run on its machine (in a pod: kubectl exec), as its user.
+    The hub keeps a hash of a token; the token itself is printed once.
     """
 
 
@@ -57,6 +57,8 @@ def command() -> None:
 @options.option("--cluster-name", shared=False, metavar="NAME", default="",
                 type=complete.CLUSTER, shell_complete=complete.clusters,
                 help="For this cluster alone, even if it is known: its certificate is replaced then.")  # fmt: skip
+@options.option("--pool", shared=False, metavar="NAME", default="",
+                help="For the members of this pool, in place of a cluster.")  # fmt: skip
 @options.option("--hub-url", metavar="URL", default="",
                 help="Where agents reach the hub.  [default: what the daemon wrote down]")  # fmt: skip
 @_of_hub
@@ -65,6 +67,7 @@ def create(
     ttl: float,
     description: str,
     cluster_name: str,
+    pool: str,
     hub_url: str,
     repo: str,
     data_dir: Path | None,
@@ -74,6 +77,7 @@ def create(
     \b
     gitfed token create --print-register-command
     gitfed token create --ttl 1h --description "edge site 7" --cluster-name edge-7
+    gitfed token create --pool east --print-register-command
 
     \b
     Exit codes: 0 done · 2 bad usage, or no hub has run here.
@@ -85,13 +89,18 @@ def create(
         raise click.UsageError(f"the cluster name {cluster_name} {why}")
     if len(description) > _LONGEST_DESCRIPTION or not description.isprintable():
         raise click.UsageError(f"--description is one line of at most {_LONGEST_DESCRIPTION} characters")
+    if cluster_name and pool:
+        raise click.UsageError("--cluster-name and --pool exclude each other: a token is for one of them")
+    if pool and (why := agent_identity.why_not_a_pool(pool)):
+        raise click.UsageError(f"the pool name {pool} {why}")
     change = _ledger(repo, data_dir)
-    line = _register_command(repo, data_dir, hub_url) if print_register_command else ""
+    line = _register_command(repo, data_dir, hub_url, pool) if print_register_command else ""
     name, secret = bootstrap_tokens.new()
     salt, digest = bootstrap_tokens.hashed(secret)
     now = datetime.now(UTC).replace(microsecond=0)
     expires = now + timedelta(seconds=ttl) if ttl else None
-    token = bootstrap_tokens.Token(name, salt, digest, now, expires, description, cluster_name)
+    whose = agent_identity.of_pool(pool) if pool else cluster_name
+    token = bootstrap_tokens.Token(name, salt, digest, now, expires, description, whose)
     change(lambda found: (found.swept(now).with_token(token), None))
     shown = f"{name}.{secret}"
     click.echo(line.replace("TOKEN", shown) if line else shown)
@@ -121,7 +130,7 @@ def show(repo: str, data_dir: Path | None) -> int:
 def delete(tokens: tuple[str, ...], repo: str, data_dir: Path | None) -> int:
     """Delete tokens. What was registered with one is revoked at once: the agent's certificate counts no more.
 
-    A token that was used and is over leaves the list by itself, and takes nothing with it.
+    A token that was used and is over leaves the list by itself, and takes nothing with it; that of a pool stays.
 
     \b
     gitfed token delete ab12cd
@@ -184,7 +193,7 @@ def _folder(repo: str, data_dir: Path | None) -> Path:
     return assembly.folder(wiring.Options(repo=repo, data_dir=data_dir))
 
 
-def _register_command(repo: str, data_dir: Path | None, hub_url: str) -> str:
+def _register_command(repo: str, data_dir: Path | None, hub_url: str, pool: str) -> str:
     """With TOKEN where the token goes. Raises UsageError."""
     from gitfed.edges import certificate_pins
     from gitfed.hub import assembly
@@ -197,4 +206,5 @@ def _register_command(repo: str, data_dir: Path | None, hub_url: str) -> str:
                          hint="start gitfed run --hub-address first; --hub-url names another address")  # fmt: skip
     host = f"[{url.hostname}]" if ":" in url.hostname else url.hostname
     pins = ",".join(certificate_pins.pins(authorities))
-    return f"gitfed register {host}:{url.port or 443} --token TOKEN --discovery-token-ca-cert-hash {pins}"
+    whose = f" --pool {pool} --hub-credentials pool-{pool}" if pool else ""
+    return f"gitfed register {host}:{url.port or 443}{whose} --token TOKEN --discovery-token-ca-cert-hash {pins}"

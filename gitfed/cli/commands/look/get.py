@@ -111,8 +111,8 @@ def command(
 
     \b
     clusters    members of the fleet: version, state, region, taints
-    agents      the agents of pulled clusters: connected since when, what they hold of what they are to know, and when
-                their certificates end; only a hub knows it (--server)
+    agents      the agents of pulled clusters, and the members of pools: connected since when, what they hold of what
+                they are to know, and when their certificates end; only a hub knows it (--server)
     bindings    where each object goes
     policies    propagation and override policies, and how many objects they take
     problems    what is wrong, as gitfed validate

@@ -13,7 +13,7 @@ from typing import Any
 from gitfed import errors
 from gitfed.agent_protocol import frames, replica
 from gitfed.agent_protocol.link import Link
-from gitfed.model.agent_presence import AgentPresence
+from gitfed.model.agent_presence import BY_ITSELF, AgentPresence, Holding
 from gitfed.model.base import ClusterName
 
 log = logging.getLogger("gitfed.member")
@@ -59,23 +59,36 @@ class AgentConnection:
 
     # -- by the door --------------------------------------------------------------------------------------------
 
-    def may_attach(self, instance: str) -> None:
-        """Raises LinkError while another agent of this name is connected, or this process leads no more."""
+    def may_attach(self, instance: str, holding: Holding = BY_ITSELF) -> None:
+        """Raises LinkError while another agent of this name is connected, or this process leads no more. Of a pool's
+        members the one comes in that got the Lease last: who held it before may have noticed nothing yet."""
         if self._ended:
             raise errors.LinkError(_ANOTHER_LEADS)
         if self._link is not None and instance != self._known.instance:
+            if holding.member and holding.number > self._known.holding.number:
+                return
+            if holding.member:
+                raise errors.LinkError(f"cluster {self._cluster} is held by {self._known.holding.member} by now")
             raise errors.LinkError(
                 f"cluster {self._cluster} has an agent already, and has one at a time", hint="end the other one"
             )
 
-    async def attach(self, link: Link, instance: str, *, program: str = "", protocol: int | None = None) -> None:
-        """This is the connection now. An older one of the same process is half open, and ends first."""
+    async def attach(
+        self, link: Link, instance: str, *, program: str = "", protocol: int | None = None,
+        holding: Holding = BY_ITSELF,
+    ) -> bool:  # fmt: skip
+        """This is the connection now. An older one of the same process is half open, and ends first. Whether another
+        member of the pool than before holds the cluster."""
         before, self._link = self._link, link
+        another = bool(holding.member) and bool(self._known.instance) and instance != self._known.instance
+        self._known = self._known.connected_now(self._now(), instance, program, protocol, holding)
         if before is not None:
-            await before.close(errors.LinkError("the same agent connected again"))
+            why = f"{holding.member} holds cluster {self._cluster} now" if another else "the same agent connected again"
+            await before.close(errors.LinkError(why))
             await before.ended.wait()
-        self._known = self._known.connected_now(self._now(), instance, program, protocol)
-        log.info("agent connected", extra={"cluster": self._cluster, "instance": instance[:8]})
+        member = {"member": holding.member} if holding.member else {}
+        log.info("agent connected", extra={"cluster": self._cluster, "instance": instance[:8], **member})
+        return another
 
     def is_attached(self, link: Link) -> bool:
         return self._link is link

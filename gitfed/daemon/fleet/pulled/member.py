@@ -1,4 +1,5 @@
-"""A cluster that this process cannot reach: its agent does there what `member.Member` does here.
+"""A cluster that an agent keeps: it does elsewhere what `member.Member` does here. It is the cluster's own where this
+process cannot reach it (`syncMode: Pull`), or that member of a pool which holds it.
 
 What is told to the agent is its `slice`; what it tells is kept here, as last heard, and answers what the engine asks.
 So everything here returns at once, and an agent that misbehaves can say wrong things about its own cluster only.
@@ -96,6 +97,8 @@ class PulledMember:
         self.workloads = AskedWorkloads(self._in_use, self.agent.ask)
         self._leader = f"{called}-{uuid.uuid4().hex}" if called else uuid.uuid4().hex
         self._term: int | None = None
+        self._changed_hands = False
+        """Another member of its pool holds it than the one that the term was given to."""
         self._claimed = False
         self._error = ""
         self._complaint = ""
@@ -113,9 +116,13 @@ class PulledMember:
 
     # -- what it says -------------------------------------------------------------------------------------------
 
-    def connected(self) -> None:
-        """A connection began."""
+    def connected(self, *, changed_hands: bool = False) -> None:
+        """A connection began. `changed_hands`: it is that of another member of the pool."""
         self._heard_at = asyncio.get_running_loop().time()
+        if changed_hands:
+            # What the one before has under way must not count any more: the inventory refuses its term.
+            self._changed_hands = True
+            self._state_changed()
 
     def heard(self) -> None:
         """A sign of life. After a silence what was heard before counts again: only what changed is told anew."""
@@ -170,10 +177,14 @@ class PulledMember:
                     await asyncio.sleep(self.lease / 10)
                     continue
                 if self._heard_at is None and not self.looked.is_set() and since + _FIRST <= loop.time():
-                    self._fail(_NOT_YET)
+                    self._fail(self._not_yet)
                 await asyncio.sleep(min(left + 0.01, 1.0))
         finally:
             await self.agent.end(errors.LinkError("the hub ends, or this cluster is not pulled by it any more"))
+
+    @property
+    def _not_yet(self) -> str:
+        return f"no member of pool {self.cluster.pool} holds it" if self.cluster.pool else _NOT_YET
 
     def _lost(self) -> None:
         """Silent for a whole lease."""
@@ -183,7 +194,9 @@ class PulledMember:
         self.agent.cut(errors.LinkCut(f"no sign of life for {self.lease:g} s"))
         never = self._heard_at is None
         reason = "ClusterStatusNeverUpdated" if never else "ClusterStatusUnknown"
-        message = _NOT_YET if never else f"its agent has been silent for {self.lease:g} s"
+        pool = self.cluster.pool
+        nobody = f"no member of pool {pool} has held it" if pool else "its agent has been silent"
+        message = self._not_yet if never else f"{nobody} for {self.lease:g} s"
         ready = Condition("Ready", "Unknown", reason, message)
         others = [one for one in self.facts.conditions if one.type != "Ready"]
         conditions = facts.dated([ready, *others], self.facts, self._upward.now())
@@ -247,15 +260,17 @@ class PulledMember:
 
     def _give_lead(self) -> None:
         """Once in this process's life, with a term above the inventory's; and again where the one has ended that led in
-        our place meanwhile, or where the agent was still writing down the same term for the one before us."""
+        our place meanwhile, or where the agent was still writing down the same term for the one before us, or where
+        the cluster changed hands in its pool."""
         state = self.reports.state
         if not self._claimed or self.agent.ended or state is None or not state.looked or state.owner is None:
             return
-        if self._term is not None:
+        if self._term is not None and not self._changed_hands:
             mine = state.term < self._term or (state.term == self._term and state.leader == self._leader)
             if mine or (state.term > self._term and not leader.is_done(state.leader)):
                 return
-        self._term = state.term + 1
+        self._term = max(state.term, (self._term or 0) if self._changed_hands else 0) + 1
+        self._changed_hands = False
         lead = Term(self._repository_id(), self._term, self._leader, self._adopt)
         self._slice.tell(lead=lead)
         self.agent.poke()
@@ -308,7 +323,7 @@ class PulledMember:
         models = tuple(one.model_dump(mode="json", by_alias=True) for one in self.cluster.spec.resource_models or ())
         self._slice.tell(
             capacity=wanted, quotas=quotas, models=models, expected=0 if self._adopt else self._expected(),
-            recorded_id=self._recorded_id(),
+            recorded_id=self._recorded_id(), declared=self.cluster.as_written() if self.cluster.pool else None,
         )  # fmt: skip
         self.agent.poke()
 
