@@ -50,6 +50,17 @@ def test_an_eviction_with_nothing_behind_it_is_left_out_and_deletes_nothing(purg
         assert "m1" in stage.copies
 
 
+def test_an_eviction_with_nothing_behind_it_brings_no_copy_where_none_is_left() -> None:
+    stage = Stage()
+    stage.turn()
+    written(stage, to="m2")
+    del stage.objects[WEB]["m1"]
+    stage.at(10).turn()
+    assert (stage.tasks, stage.decisions.doubtful) == ([], frozenset())
+    assert f"{WEB}: {LEFT_OUT}" in stage.problems()
+    assert "m1" not in stage.where
+
+
 def test_an_eviction_counts_while_a_taint_drives_the_work_out() -> None:
     stage = Stage()
     stage.turn()
