@@ -42,8 +42,9 @@ class AgentStreams:
         self._awaited: dict[str, tuple[ClusterName, asyncio.Future[Stream]]] = {}
         self._count: Counter[ClusterName] = Counter()
 
-    def connector(self, cluster: ClusterName) -> aiohttp.BaseConnector:
-        return Connector(partial(self._dial, cluster))
+    def connector(self, cluster: ClusterName, *, spares: int = 0) -> aiohttp.BaseConnector:
+        """`spares`: how many of the connections that may be open it leaves to others."""
+        return Connector(partial(self._dial, cluster, MOST - spares))
 
     def count(self) -> dict[ClusterName, int]:
         """Streams that are open or awaited."""
@@ -51,11 +52,11 @@ class AgentStreams:
 
     # -- the side that wants a connection -----------------------------------------------------------------------------
 
-    async def _dial(self, cluster: ClusterName) -> Stream:
+    async def _dial(self, cluster: ClusterName, most: int) -> Stream:
         """Raises ClusterUnreachable, with a sentence for whoever asked for something in there."""
         member = self._member(cluster)
-        if self._count[cluster] >= MOST:
-            raise _unreachable(cluster, f"{MOST} connections to it through its agent are open, and no more may be")
+        if self._count[cluster] >= most:
+            raise _unreachable(cluster, f"{most} connections to it through its agent are open, and no more may be")
         key = secrets.token_urlsafe(32)
         awaited: asyncio.Future[Stream] = asyncio.get_running_loop().create_future()
         self._awaited[key] = cluster, awaited

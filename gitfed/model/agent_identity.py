@@ -21,6 +21,8 @@ AgentName: TypeAlias = str
 
 GROUP = "system:gitfed:agents"
 POOLS = "system:gitfed:pools"
+SEARCH = "system:gitfed:search"
+"""Whom agents act as when the hub reads for its search cache: a user that no caller can be."""
 RESERVED = "system:gitfed:"
 """What begins so is ours to give."""
 _PREFIX = "system:gitfed:agent:"

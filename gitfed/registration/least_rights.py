@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from gitfed.model import agent_identity
 from gitfed.model.base import Body, Kind
 from gitfed.model.declared.access import AccessPolicy, Subject
 from gitfed.model.declared.cluster import Cluster
@@ -50,6 +51,8 @@ class Needs:
     """Who may come through the hub's doors: there gitfed acts as them."""
     searched: frozenset[Kind] = frozenset()
     """What ResourceRegistries select: the hub lists and watches it."""
+    pulled: bool = False
+    """An agent is who needs them; the hub searches through it, as a user of its own."""
     scaled: frozenset[Kind] = frozenset()
     """What FederatedHPAs scale: its use is read."""
 
@@ -60,12 +63,13 @@ def objects(needs: Needs, *, account: str, namespace: str) -> list[Body]:
     rights = _rules(needs)
     inventory = [{"apiGroups": [""], "resources": ["configmaps"], "verbs": [*_READ, "create", "patch"]}]
     name = f"{account}-least"
-    return [
+    found = [
         _role("ClusterRole", {"name": name}, rights),
         _binding("ClusterRoleBinding", {"name": f"{name}:{namespace}"}, "ClusterRole", name, subject),
         _role("Role", {"name": name, "namespace": namespace}, inventory),
         _binding("RoleBinding", {"name": name, "namespace": namespace}, "Role", name, subject),
     ]
+    return found + _search(needs) if needs.pulled and needs.searched else found
 
 
 def through_the_door(
@@ -129,11 +133,8 @@ def _rules(needs: Needs) -> list[Body]:
         {"apiGroups": [group], "resources": resources, "verbs": list(verbs)}
         for (group, verbs), resources in by_group.items()
     ]
-    rules += [
-        {"apiGroups": [kind.group], "resources": [needs.plurals.get(kind) or plural(kind.kind)],
-         "verbs": ["list", "watch"]}
-        for kind in sorted(needs.searched - known - {_NAMESPACE})
-    ]  # fmt: skip
+    if not needs.pulled:
+        rules += _searching(needs, needs.searched - known - {_NAMESPACE})
     for kind in sorted(needs.scaled):
         resource = needs.plurals.get(kind) or plural(kind.kind)
         rules.append({"apiGroups": [kind.group], "resources": [f"{resource}/scale"], "verbs": ["get"]})
@@ -141,7 +142,26 @@ def _rules(needs: Needs) -> list[Body]:
         rules += _METRICS
     if any(kind in needs.written for kind in _BINDING):
         rules.append({"apiGroups": [_GROUP], "resources": ["roles", "clusterroles"], "verbs": ["bind"]})
-    return rules + _impersonation(needs.callers)
+    searching = [Subject(kind="User", name=agent_identity.SEARCH)] if needs.pulled and needs.searched else []
+    return rules + _impersonation([*needs.callers, *searching])
+
+
+def _search(needs: Needs) -> list[Body]:
+    """For whom the agent acts as when the hub searches: agents ask nothing in their own name."""
+    name = "gitfed-search"
+    user = {"apiGroup": _GROUP, "kind": "User", "name": agent_identity.SEARCH}
+    return [
+        _role("ClusterRole", {"name": name}, _searching(needs, needs.searched)),
+        _binding("ClusterRoleBinding", {"name": name}, "ClusterRole", name, user),
+    ]
+
+
+def _searching(needs: Needs, kinds: Iterable[Kind]) -> list[Body]:
+    return [
+        {"apiGroups": [kind.group], "resources": [needs.plurals.get(kind) or plural(kind.kind)],
+         "verbs": ["list", "watch"]}
+        for kind in sorted(kinds)
+    ]  # fmt: skip
 
 
 def _impersonation(callers: Iterable[Subject]) -> list[Body]:

@@ -20,6 +20,27 @@ def test_a_pulled_clusters_rights_are_its_agents(fleet: Path) -> None:
     path.write_text(path.read_text().replace("Push", "Pull"))
     said = gitfed("rbac", "--repo", fleet, "--worktree", "--cluster", "eu-1")
     assert "name: gitfed-agent-least" in said.out
+    assert "gitfed:search" not in said.out
+
+
+def test_a_pulled_clusters_search_gets_a_user_with_a_role(fleet: Path) -> None:
+    path = fleet / "clusters" / "eu-1.yaml"
+    path.write_text(path.read_text().replace("Push", "Pull"))
+    (fleet / "registry.yaml").write_text(
+        "apiVersion: search.karmada.io/v1alpha1\nkind: ResourceRegistry\nmetadata: {name: pods}\n"
+        "spec: {targetCluster: {}, resourceSelectors: [{apiVersion: v1, kind: Pod}]}\n"
+    )
+    said = gitfed("rbac", "--repo", fleet, "--worktree", "--cluster", "eu-1")
+    assert said.code == 0, said.err
+    bodies = list(yaml.safe_load_all(said.out))
+    assert bodies[0]["rules"][-1] == {
+        "apiGroups": [""], "resources": ["users"], "verbs": ["impersonate"], "resourceNames": ["system:gitfed:search"]
+    }  # fmt: skip
+    role, binding = bodies[-2:]
+    assert role["rules"] == [{"apiGroups": [""], "resources": ["pods"], "verbs": ["list", "watch"]}]
+    assert binding["subjects"] == [
+        {"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": "system:gitfed:search"}
+    ]
 
 
 def test_another_name_is_refused(fleet: Path) -> None:

@@ -88,6 +88,25 @@ def test_what_is_searched_is_read_and_no_more() -> None:
     ]
 
 
+def test_an_agent_searches_as_a_user_who_may_do_nothing_else() -> None:
+    deployments, feet = Kind("apps", "Deployment"), Kind("example.com", "Foot")
+    needs = least_rights.Needs(
+        frozenset({deployments}), plurals={feet: "feet"}, searched=frozenset({deployments, feet}), pulled=True
+    )
+    own, *_, role, binding = least_rights.objects(needs, account="gitfed-agent", namespace="gitfed-system")
+    user = "system:gitfed:search"
+    impersonates = {"apiGroups": [""], "resources": ["users"], "verbs": ["impersonate"], "resourceNames": [user]}
+    assert own["rules"][-1] == impersonates
+    assert not any(rule.get("resources") == ["feet"] for rule in own["rules"])
+    assert role["rules"] == [
+        {"apiGroups": ["apps"], "resources": ["deployments"], "verbs": ["list", "watch"]},
+        {"apiGroups": ["example.com"], "resources": ["feet"], "verbs": ["list", "watch"]},
+    ]
+    assert (binding["roleRef"]["name"], [one["name"] for one in binding["subjects"]]) == ("gitfed-search", [user])
+    nothing = least_rights.Needs(frozenset({deployments}), pulled=True)
+    assert len(least_rights.objects(nothing, account="gitfed-agent", namespace="gitfed-system")) == 4
+
+
 def test_who_may_view_a_searched_cluster_is_asked_about_in_it() -> None:
     policies = [
         access.AccessPolicy.read(

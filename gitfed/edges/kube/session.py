@@ -75,14 +75,18 @@ class Session:
         tally: Counter[tuple[str, str, str]] | None = None,
         as_sent: bool = False,
         connector: Callable[[], aiohttp.BaseConnector] | None = None,
+        acts_as: str = "",
     ) -> None:
         """`fence`: until when may be written; None: as long as this process lives. `tally` counts requests by cluster,
         method and status. `as_sent`: bodies that are compressed stay so, for somebody else who reads them. `connector`
-        makes connections in place of ours: who is at their other end adds the credential."""
+        makes connections in place of ours: who is at their other end adds the credential. `acts_as`: the user in whose
+        name our own requests go; what `begin` sends says itself who asks."""
         self._as_sent = as_sent
         self._connector = connector
-        self._plain = {"Accept-Encoding": "identity"} if as_sent else {}
-        """For what is read here all the same."""
+        self._own = {"Accept-Encoding": "identity"} if as_sent else {}
+        """Headers of our own requests: their answers are read here, whatever `as_sent` says."""
+        if acts_as:
+            self._own["Impersonate-User"] = acts_as
         self.tally = tally if tally is not None else Counter()
         self.fence = fence
         self.cluster = cluster
@@ -190,7 +194,7 @@ class Session:
                     method,
                     self._url(path, query),
                     data=data,
-                    headers={**headers, **self._plain, **await self._identity()},
+                    headers={**headers, **self._own, **await self._identity()},
                     **self._options,
                 ) as response:
                     self._count(method, str(response.status))
@@ -226,7 +230,7 @@ class Session:
                 response = await http.request(
                     "GET",
                     self._url(path, query),
-                    headers={"Accept": JSON, **self._plain, **await self._identity()},
+                    headers={"Accept": JSON, **self._own, **await self._identity()},
                     **{**self._options, "timeout": _endless(idle)},
                 )
         except translate.NO_ANSWER as error:

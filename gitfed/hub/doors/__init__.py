@@ -17,6 +17,7 @@ what they may do there. An AccessPolicy with `proxy` decides whether they get th
 from __future__ import annotations
 
 from gitfed.fleet_api import doors
+from gitfed.http_relay.reverse import MOST
 from gitfed.hub.access.rights import Right
 from gitfed.hub.doors.cached import SearchDoor
 from gitfed.hub.doors.fleet import FleetDoor
@@ -29,14 +30,18 @@ from gitfed.hub.search import measures
 from gitfed.hub.search.cache import Cache
 from gitfed.hub.search.copying import Copying
 from gitfed.hub.server import Hub
+from gitfed.model import agent_identity
 
+_FOR_CALLERS = MOST // 2
+"""Of the ways through an agent: a watch of the search cache takes one for as long as it is open."""
 _METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 
 
 def capability(hub: Hub) -> Capability:
     reach = Reach(hub)
     relay = Relay(hub)
-    reading = Reach(hub)  # its requests are the hub's own, and are not counted as passed on
+    # Its requests are the hub's own, and are not counted as passed on.
+    reading = Reach(hub, acts_as=agent_identity.SEARCH, spares=_FOR_CALLERS)
     copying = Copying(hub.credentials_dir)
     cache = Cache(reading, copies=copying)
     search = SearchDoor(hub, cache)

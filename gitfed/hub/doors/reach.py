@@ -19,8 +19,12 @@ from gitfed.model.declared.cluster import Cluster
 
 
 class Reach:
-    def __init__(self, hub: Hub) -> None:
+    def __init__(self, hub: Hub, *, acts_as: str = "", spares: int = 0) -> None:
+        """`acts_as`: who asks pulled clusters when the hub itself does; agents ask for nobody unnamed. `spares`: of the
+        ways through an agent, how many are left to others."""
         self._hub = hub
+        self._acts_as = acts_as
+        self._spares = spares
         self.tally: Counter[tuple[str, str, str]] = Counter()
         """Requests by cluster, method and status."""
         self._open: dict[ClusterName, tuple[object, Session]] = {}
@@ -59,8 +63,8 @@ class Reach:
             """Nothing is dialled from here."""
 
         way = Connection(name, f"http://{name}", "its agent", configure)
-        connector = partial(self._hub.streams.connector, name)
-        return Session(name, way, tally=self.tally, as_sent=True, connector=connector)
+        connector = partial(self._hub.streams.connector, name, spares=self._spares)
+        return Session(name, way, tally=self.tally, as_sent=True, connector=connector, acts_as=self._acts_as)
 
     def _drop(self, name: ClusterName) -> None:
         found = self._open.pop(name, None)

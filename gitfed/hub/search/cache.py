@@ -38,7 +38,6 @@ log = logging.getLogger(__name__)
 class Ways(Protocol):
     """How clusters are reached."""
 
-    def declared(self) -> dict[ClusterName, Cluster]: ...
     def session(self, name: ClusterName) -> Session: ...
 
 
@@ -127,10 +126,6 @@ class Cache:
         for cluster in {cluster for cluster, _ in wanted}:
             if time.monotonic() < self._next_try.get(cluster, 0.0):
                 unreached[cluster] = self.unreached[cluster]
-                continue
-            declared = self._ways.declared().get(cluster)
-            if declared is not None and declared.spec.sync_mode == "Pull":
-                unreached[cluster] = f"cluster {cluster} is pulled: its agent reads for callers, and nothing is cached"
                 continue
             try:
                 sessions[cluster] = self._ways.session(cluster)

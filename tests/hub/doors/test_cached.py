@@ -327,17 +327,3 @@ async def test_a_cluster_that_was_never_reached_is_named(tmp_path: Path) -> None
         [told] = warnings
         assert told.startswith('299 gitfed "cluster m2')
         assert told.endswith('what it has is left out"')
-
-
-async def test_a_pulled_cluster_is_left_out_and_named(tmp_path: Path) -> None:
-    pulled = stage.cluster("p1").replace("Push", "Pull")
-    async with members.embedded(tmp_path, ("m1",), VIEW, registry("maps", maps()), pulled) as (staged, fleet):
-        fill(fleet, "m1")
-        body, warnings = {}, []
-        async with asyncio.timeout(patience.SECONDS):
-            while where(body) != ["m1/a", "m1/b"]:
-                _, body, warnings = await ask(staged, search(MAPS))
-        assert warnings == [
-            '299 gitfed "cluster p1 is pulled: its agent reads for callers, and nothing is cached: '
-            'what it has is left out"'
-        ]

@@ -15,10 +15,13 @@ import aiohttp
 import pytest
 
 from gitfed.daemon.fleet.pulled.member import PulledMember
+from gitfed.errors import ClusterUnreachable
 from gitfed.http_relay import reverse
 from gitfed.hub import agent_streams
 from gitfed.hub.enrolment.ledger_file import LedgerFile
+from gitfed.model import agent_identity
 from kubesim.fleet import ClusterSpec, Fleet
+from tests import patience
 from tests.agent.site import declared
 from tests.hub import stage
 from tests.hub.doors import members, pulled
@@ -166,6 +169,83 @@ async def test_the_fleets_door_reaches_pulled_clusters_too(tmp_path: Path) -> No
                 assert headers["Warning"] == (
                     '299 gitfed "cluster m1: it is pulled, and its agent is not connected: what it has is left out"'
                 )
+
+
+SEARCHED = """
+apiVersion: search.karmada.io/v1alpha1
+kind: ResourceRegistry
+metadata: {name: maps}
+spec: {targetCluster: {}, resourceSelectors: [{apiVersion: v1, kind: ConfigMap, namespace: shop}]}
+"""
+MAPS = "/apis/search.karmada.io/v1alpha1/search/cache/api/v1/namespaces/shop/configmaps"
+
+
+@contextlib.asynccontextmanager
+async def searched(folder: Path, names: tuple[str, ...]) -> AsyncIterator[tuple[Staged, Fleet]]:
+    """A hub with ConfigMaps of the pulled cluster m1 to be cached, which ann may read, and its agent."""
+    view = stage.policy("view", subjects=[stage.user("ann")], allow=["view"])
+    async with Fleet([ClusterSpec(name="m1", nodes=1)]) as fleet:
+        fleet.write_kubeconfig(folder / "kubeconfig")
+        api = fleet["m1"].api
+        members.allow(fleet, "m1", "ann", {"apiGroups": [""], "resources": ["configmaps"], "verbs": ["list"]})
+        api.create("namespaces", {"metadata": {"name": "shop"}})
+        for name in names:
+            api.create("configmaps", {"metadata": {"name": name, "namespace": "shop"}})
+        async with (
+            stage.staged(folder, pulled.cluster("m1"), view, SEARCHED, options=stage.EVERYWHERE) as staged,
+            pulled.agent(staged, folder, fleet, "m1"),
+        ):
+            yield staged, fleet
+
+
+async def said(staged: Staged, *wanted: str) -> str:
+    """The warning of a search once it lists these objects."""
+    names, warning = ["none yet"], ""
+    async with asyncio.timeout(patience.SECONDS):
+        while names != list(wanted):
+            status, text, headers = await stage.ask(staged, "GET", MAPS, token="ann")
+            items = json.loads(text).get("items") if status == 200 else None
+            names = ["none"] if items is None else [one["metadata"]["name"] for one in items]
+            names = [name for name in names if name != "kube-root-ca.crt"]
+            warning = headers.get("Warning", "") or json.loads(text).get("message", "")
+            await asyncio.sleep(0.05)
+    return warning
+
+
+async def test_the_search_reads_through_agents_as_a_user_of_its_own(tmp_path: Path) -> None:
+    async with searched(tmp_path, ("a", "b")) as (staged, fleet):
+        # As whom it asks has no right yet: what the cluster says is told, and the agent's own rights are not lent.
+        assert await said(staged, "none")
+        told = ""
+        async with asyncio.timeout(patience.SECONDS):
+            while agent_identity.SEARCH not in told:
+                told = await said(staged, "none")
+        assert 'configmaps is forbidden: User "system:gitfed:search" cannot list resource' in told
+
+        rule = {"apiGroups": [""], "resources": ["configmaps"], "verbs": ["list", "watch"]}
+        members.allow(fleet, "m1", agent_identity.SEARCH, rule)
+        assert await said(staged, "a", "b") == ""
+        fleet["m1"].api.create("configmaps", {"metadata": {"name": "c", "namespace": "shop"}})
+        fleet["m1"].api.delete("configmaps", "shop", "a")
+        assert await said(staged, "b", "c") == ""  # by a watch
+        # Who asks is asked about as themselves: nobody sees with the search's rights.
+        assert (await stage.ask(staged, "GET", MAPS, token="bob"))[0] == 403
+
+
+async def test_the_search_leaves_ways_through_an_agent_to_callers(tmp_path: Path) -> None:
+    async with site(tmp_path, _endless) as found:
+        spare = found.staged.hub.streams.connector("m1", spares=reverse.MOST - 1)
+        named = {"Impersonate-User": agent_identity.SEARCH}
+        async with (
+            watch(found), aiohttp.ClientSession(connector=spare) as http,
+        ):  # fmt: skip
+            with pytest.raises(ClusterUnreachable) as refused:
+                await http.get("http://m1/api", headers=named)
+            assert refused.value.message == (
+                "cluster m1: 1 connections to it through its agent are open, and no more may be"
+            )
+            async with watch(found):
+                pass
 
 
 # -- who is not let in ------------------------------------------------------------------------------------------------

@@ -32,7 +32,8 @@ def command(inputs: options.Inputs, cluster: str, account: str, namespace: str, 
     each of them. Apply them anew before a commit that brings another kind; until then objects of that kind fail with a
     message that names it, and all others go on. With --only-placed kinds that go elsewhere are looked for and deleted.
     Whom AccessPolicies let through the hub's door to the cluster, gitfed may act as there; what ResourceRegistries
-    select it lists and watches. Of what FederatedHPAs scale it reads the metrics.
+    select it lists and watches, in a pulled cluster as the user system:gitfed:search. Of what FederatedHPAs scale it
+    reads the metrics.
 
     \b
     gitfed rbac --cluster eu-1 | kubectl --context eu-1 apply -f -
@@ -52,8 +53,9 @@ def command(inputs: options.Inputs, cluster: str, account: str, namespace: str, 
     everywhere = frozenset(Kind(*key[:2]) for key, classes in plan.rendered.items() if classes)
     kinds = frozenset(Kind(*key[:2]) for key, _ in sent) if only_placed else everywhere
     declared = session.repo.clusters.get(cluster)
+    pulled = declared is not None and declared.spec.sync_mode == "Pull"
     if not account:
-        account = "gitfed-agent" if declared is not None and declared.spec.sync_mode == "Pull" else "gitfed"
+        account = "gitfed-agent" if pulled else "gitfed"
     bodies = (rendered.body for classes in plan.rendered.values() for rendered in classes)
     shared = bool(services.targets(session.repo, plan))
     scaled = frozenset(Kind(*one.target[:2]) for one in session.repo.federated_autoscalers)
@@ -64,7 +66,7 @@ def command(inputs: options.Inputs, cluster: str, account: str, namespace: str, 
         searched = frozenset(one.group_kind for one in selected)
         callers = least_rights.through_the_door(session.repo.access, declared, searched=bool(searched))
     needs = least_rights.Needs(
-        kinds, everywhere - kinds, least_rights.defined(bodies), shared, callers, searched, scaled
+        kinds, everywhere - kinds, least_rights.defined(bodies), shared, callers, searched, pulled, scaled
     )
     found = least_rights.objects(needs, account=account, namespace=namespace)
     click.echo("".join(f"---\n{emit.dump(body)}" for body in found), nl=False)
