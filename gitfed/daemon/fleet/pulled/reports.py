@@ -31,6 +31,8 @@ class Reports:
         self.objects: dict[ObjectKey, LiveObject] = {}
         self.entries: dict[ObjectKey, InventoryEntry] = {}
         self.over: dict[ObjectKey, Over] = {}
+        self.over_changes = 0
+        """How often `over` became another."""
         self._cluster = cluster
 
     def take(self, change: replica.Change) -> News:
@@ -45,6 +47,7 @@ class Reports:
                 self.entries.pop(key, None)
             elif what == values.OVER:
                 self.over.pop(values.key_in(name), None)
+                self.over_changes += 1
         for name, value in change.set.items():
             what = name.partition("/")[0] + "/"
             if what == values.OBJECT:
@@ -88,6 +91,7 @@ class Reports:
     def _over(self, key: ObjectKey, value: object, news: News, first: bool) -> None:
         over = values.OVERS.read(value)
         self.over[key] = over
+        self.over_changes += 1
         # To who begins now, what is over was told already: by another process, in another log.
         if not first or over.left:
             news.over.append((key, over))

@@ -35,6 +35,8 @@ class PulledWorklist:
         self._held = False
         self._refused: dict[ObjectKey, int] = {}
         """What of the list was said to be too large, and its bytes: once."""
+        self._waiting: tuple[object, int, list[ObjectKey]] = (None, 0, [])
+        """Of which list, after how many reports, what is not done: asked again and again while many clusters work."""
 
     @property
     def stopped(self) -> str:
@@ -81,7 +83,10 @@ class PulledWorklist:
         return self._is_open(key)
 
     def waiting(self) -> list[ObjectKey]:
-        return [key for key in self._slice.tasks if self._is_open(key)]
+        tasks, changes = self._slice.tasks, self._owner.reports.over_changes
+        if self._waiting[0] is not tasks or self._waiting[1] != changes:
+            self._waiting = tasks, changes, [key for key in tasks if self._is_open(key)]
+        return self._waiting[2]
 
     def _is_open(self, key: ObjectKey) -> bool:
         task, over = self._slice.tasks.get(key), self._owner.reports.over.get(key)
