@@ -34,8 +34,19 @@ _MOST = 20
 """Paths of one command that are named one by one for git."""
 
 
+@dataclass(frozen=True, slots=True)
+class Writing:
+    """Where a command writes a file, and how far it goes."""
+
+    repo: str
+    commit: bool
+    message: str
+    dry_run: str | None
+
+
 def writing(command: _Command) -> _Command:
-    """--repo, --commit, --message and --dry-run of every command that writes a file."""
+    """--repo, --commit, --message and --dry-run of every command that writes a file → `writing: Writing`."""
+    command = options.value("writing", Writing)(command)
     for add in reversed(
         (
             options.option("--repo", metavar="PATH", default="", shell_complete=complete.folders,
@@ -122,10 +133,12 @@ def open_checkout(path: str) -> Checkout:
     return Checkout(opened.root, opened, repo)
 
 
-def finish(checkout: Checkout, message: str, *, commit: bool, dry_run: str | None) -> None:
-    """Write what changed, and make the commit or say how; with --dry-run print the difference instead."""
+def finish(checkout: Checkout, usual: str, writing: Writing) -> None:
+    """Write what changed, and make the commit or say how; with --dry-run print the difference instead. `usual`: the
+    commit's message where none was given."""
+    message = writing.message or usual
     changed = _changed(checkout)
-    if dry_run:
+    if writing.dry_run:
         for path, (before, after) in sorted(changed.items()):
             click.echo(_difference(path, before, after), nl=False)
         return
@@ -135,7 +148,7 @@ def finish(checkout: Checkout, message: str, *, commit: bool, dry_run: str | Non
     if not changed:
         return
     paths = sorted(changed)
-    if commit:
+    if writing.commit:
         made = checkout.opened.repository.commit_paths(paths, message)
         click.echo(f"committed {made[:12]}: {plain.clean(message)}", err=True)
         click.echo("Next: git push", err=True)

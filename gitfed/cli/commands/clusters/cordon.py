@@ -14,7 +14,7 @@ from gitfed.model.keys import UNSCHEDULABLE
 @click.command("cordon")
 @click.argument("name", metavar="CLUSTER", type=complete.CLUSTER, shell_complete=complete.clusters)
 @desired.writing
-def command(name: str, repo: str, commit: bool, message: str, dry_run: str | None) -> int:
+def command(name: str, writing: desired.Writing) -> int:
     """Let no new work into CLUSTER. What runs there stays.
 
     Writes the taint cluster.karmada.io/unschedulable:NoSchedule into the cluster's file. It counts once it is pushed.
@@ -25,13 +25,13 @@ def command(name: str, repo: str, commit: bool, message: str, dry_run: str | Non
     \b
     Exit codes: 0 done, also when it was cordoned already · 2 no such cluster · 4 no checkout.
     """
-    return _cordon(name, True, repo, commit, message, dry_run)
+    return _cordon(name, True, writing)
 
 
 @click.command("uncordon")
 @click.argument("name", metavar="CLUSTER", type=complete.CLUSTER, shell_complete=complete.clusters)
 @desired.writing
-def uncordon(name: str, repo: str, commit: bool, message: str, dry_run: str | None) -> int:
+def uncordon(name: str, writing: desired.Writing) -> int:
     """Let new work into CLUSTER again.
 
     Takes the taint cluster.karmada.io/unschedulable:NoSchedule out of the cluster's file. It counts once it is pushed.
@@ -42,11 +42,11 @@ def uncordon(name: str, repo: str, commit: bool, message: str, dry_run: str | No
     \b
     Exit codes: 0 done, also when it was not cordoned · 2 no such cluster · 4 no checkout.
     """
-    return _cordon(name, False, repo, commit, message, dry_run)
+    return _cordon(name, False, writing)
 
 
-def _cordon(name: str, wanted: bool, repo: str, commit: bool, message: str, dry_run: str | None) -> int:
-    checkout = desired.open_checkout(repo)
+def _cordon(name: str, wanted: bool, writing: desired.Writing) -> int:
+    checkout = desired.open_checkout(writing.repo)
     taints = checkout.cluster(name).spec.taints
     done = "cordoned" if wanted else "uncordoned"
     if any(is_unschedulable(taint.key, taint.effect) for taint in taints) == wanted:
@@ -61,10 +61,10 @@ def _cordon(name: str, wanted: bool, repo: str, commit: bool, message: str, dry_
             drop_taints(cluster, is_unschedulable)
 
     checkout.edit_cluster(name, change)
-    desired.finish(
-        checkout, message or f"{done.removesuffix('ed').capitalize()} {name}", commit=commit, dry_run=dry_run
+    desired.finish(checkout, f"{done.removesuffix('ed').capitalize()} {name}", writing)
+    click.echo(
+        f"{plain.clean(name)} cluster {done}{' (dry run)' if writing.dry_run else ''}", err=bool(writing.dry_run)
     )
-    click.echo(f"{plain.clean(name)} cluster {done}{' (dry run)' if dry_run else ''}", err=bool(dry_run))
     return 0
 
 

@@ -68,10 +68,7 @@ def command(
     cluster_role: str,
     file: str,
     credentials: options.Credentials,
-    repo: str,
-    commit: bool,
-    message: str,
-    dry_run: str | None,
+    writing: desired.Writing,
 ) -> int:
     """Bring CLUSTER into the fleet: look at it, and write its file.
 
@@ -87,8 +84,8 @@ def command(
     \b
     Exit codes: 0 done · 2 bad usage, or the cluster is in the fleet already · 4 the cluster cannot be reached.
     """
-    checkout = desired.open_checkout(repo)
-    if name in checkout.repo.clusters and credentials.credentials_dir is not None and not dry_run:
+    checkout = desired.open_checkout(writing.repo)
+    if name in checkout.repo.clusters and credentials.credentials_dir is not None and not writing.dry_run:
         if labels:
             raise UsageError(
                 f"cluster {name} is declared already: {checkout.origin(name).path}",
@@ -105,7 +102,7 @@ def command(
     kubeconfig = cluster_kubeconfig or credentials.kubeconfig
     if kubeconfig is None:
         raise UsageError("how is it reached?", hint="--cluster-kubeconfig FILE, or --kubeconfig FILE")
-    makes = folder is not None and not dry_run
+    makes = folder is not None and not writing.dry_run
     found = asyncio.run(_look(checkout, name, kubeconfig, cluster_context, credentials, makes, cluster_namespace,
                               cluster_role))  # fmt: skip
     check_identity(checkout, found.identity, name)
@@ -125,8 +122,8 @@ def command(
     checkout.put(path, emit.dump(body))
     if makes and folder is not None:
         _keep(folder / cluster_namespace / name, found)
-    desired.finish(checkout, message or f"Join {name}", commit=commit, dry_run=dry_run)
-    if not dry_run:
+    desired.finish(checkout, f"Join {name}", writing)
+    if not writing.dry_run:
         click.echo(f"cluster({plain.clean(name)}) is joined successfully")
     return 0
 

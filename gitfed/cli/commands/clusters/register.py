@@ -81,10 +81,7 @@ def command(
     file: str,
     allow_exec_credentials: bool,
     pull_request: bool,
-    repo: str,
-    commit: bool,
-    message: str,
-    dry_run: str | None,
+    writing: desired.Writing,
 ) -> int:
     """Bring a cluster into the fleet that only an agent inside of it can reach, or members of a pool.
 
@@ -112,7 +109,8 @@ def command(
     from gitfed.registration.enrol import Asked
 
     if pool or hub_credentials is not None:
-        if cluster_name or cluster_context or cluster_kubeconfig or repo or commit or pull_request or dry_run:
+        of_a_cluster = cluster_name or cluster_context or cluster_kubeconfig or pull_request
+        if of_a_cluster or writing.repo or writing.commit or writing.dry_run:
             raise click.UsageError("--pool and --hub-credentials are for members of a pool, and make no cluster's file")
         return _register_pool(pool, hub_credentials, _address(hub), token, _pins(pins, unsafe=unsafe, needed=True),
                               discovery_timeout)  # fmt: skip
@@ -121,19 +119,19 @@ def command(
         raise click.UsageError("what is the cluster called? --cluster-name NAME")
     if why := agent_identity.why_not_a_name(name):
         raise click.UsageError(f"the cluster name {name} {why}")
-    if not dry_run and bootstrap_tokens.parse(token) is None:
+    if not writing.dry_run and bootstrap_tokens.parse(token) is None:
         raise click.UsageError(_NO_TOKEN)
-    pinned = _pins(pins, unsafe=unsafe, needed=not dry_run)
+    pinned = _pins(pins, unsafe=unsafe, needed=not writing.dry_run)
     declared = _declaration(name, cluster_provider, cluster_region, cluster_zones)
-    if pull_request and (commit or dry_run):
-        raise click.UsageError(f"--pull-request and --{'commit' if commit else 'dry-run'} exclude each other")
-    checkout = desired.open_checkout(repo) if repo or commit or pull_request else None
+    if pull_request and (writing.commit or writing.dry_run):
+        raise click.UsageError(f"--pull-request and --{'commit' if writing.commit else 'dry-run'} exclude each other")
+    checkout = desired.open_checkout(writing.repo) if writing.repo or writing.commit or pull_request else None
     if checkout is not None:
         _check_declared(checkout, name)
     if checkout is not None and pull_request:
         desired.check_proposes(checkout)
     agent = Agent(name, _address(hub), namespace, agent_image, role=cluster_role)
-    if dry_run:
+    if writing.dry_run:
         _print(agent)
     else:
         if cluster_kubeconfig is None:
@@ -142,14 +140,14 @@ def command(
         identity = asyncio.run(_register(cluster_kubeconfig, cluster_context, allow_exec_credentials, asked, checkout))
         declared["spec"]["id"] = identity
     if checkout is None:
-        click.echo(("---\n" if dry_run else "") + emit.dump(declared), nl=False)
+        click.echo(("---\n" if writing.dry_run else "") + emit.dump(declared), nl=False)
     else:
         _declare(checkout, declared, file or f"clusters/{name}.yaml")
         if pull_request:
-            desired.propose(checkout, message or f"Register {name}", f"gitfed/register-{name}")
+            desired.propose(checkout, writing.message or f"Register {name}", f"gitfed/register-{name}")
         else:
-            desired.finish(checkout, message or f"Register {name}", commit=commit, dry_run=dry_run)
-    if not dry_run:
+            desired.finish(checkout, f"Register {name}", writing)
+    if not writing.dry_run:
         if checkout is None:
             click.echo(f"Next: commit what was printed, as clusters/{plain.clean(name)}.yaml", err=True)
         click.echo(f"cluster({plain.clean(name)}) is joined successfully", err=checkout is None)

@@ -41,7 +41,7 @@ class _Wish:
                 shell_complete=complete.clusters)  # fmt: skip
 @options.option("--overwrite", shared=False, is_flag=True, help="Change the value of a taint that is there.")
 @desired.writing
-def command(words: tuple[str, ...], overwrite: bool, repo: str, commit: bool, message: str, dry_run: str | None) -> int:
+def command(words: tuple[str, ...], overwrite: bool, writing: desired.Writing) -> int:
     """Put taints on clusters, or take them away.
 
     A taint is KEY=VALUE:EFFECT or KEY:EFFECT; with a dash at the end (KEY:EFFECT-, KEY-) it is taken away. NoSchedule
@@ -56,17 +56,17 @@ def command(words: tuple[str, ...], overwrite: bool, repo: str, commit: bool, me
     Exit codes: 0 done · 2 bad usage, no such cluster or taint · 4 no checkout.
     """
     clusters, wishes = _parsed(words)
-    checkout = desired.open_checkout(repo)
+    checkout = desired.open_checkout(writing.repo)
     declared = {name: checkout.cluster(name) for name in clusters}
     said = []
     for name, cluster in declared.items():
         word = _check(name, cluster, wishes, overwrite)
         checkout.edit_cluster(name, lambda document: _change(document, wishes))
-        said.append(f"cluster/{plain.clean(name)} {word}{' (dry run)' if dry_run else ''}")
+        said.append(f"cluster/{plain.clean(name)} {word}{' (dry run)' if writing.dry_run else ''}")
     what = " ".join(f"{wish}{'-' if wish.off else ''}" for wish in wishes)
-    desired.finish(checkout, message or f"Taint {', '.join(clusters)}: {what}", commit=commit, dry_run=dry_run)
+    desired.finish(checkout, f"Taint {', '.join(clusters)}: {what}", writing)
     for line in said:
-        click.echo(line, err=bool(dry_run))
+        click.echo(line, err=bool(writing.dry_run))
     return 0
 
 

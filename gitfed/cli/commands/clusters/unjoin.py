@@ -43,10 +43,7 @@ def command(
     wait: float,
     force: bool,
     credentials: options.Credentials,
-    repo: str,
-    commit: bool,
-    message: str,
-    dry_run: str | None,
+    writing: desired.Writing,
 ) -> int:
     """Take CLUSTER out of the fleet: its objects, gitfed's inventory there, and its file.
 
@@ -64,12 +61,12 @@ def command(
     """
     if objects is None:
         raise UsageError("what of its objects?", hint="--delete-objects or --keep-objects")
-    checkout = desired.open_checkout(repo)
+    checkout = desired.open_checkout(writing.repo)
     if name not in checkout.repo.clusters and cluster_kubeconfig is None:
         checkout.cluster(name)
     if name in checkout.repo.clusters and checkout.cluster(name).spec.sync_mode == "Pull":
         raise UsageError(f"cluster {name} is pulled by an agent", hint=f"gitfed unregister {name}")
-    if dry_run:
+    if writing.dry_run:
         preview(checkout, name, objects, cluster_kubeconfig, cluster_context, credentials)
     else:
         left = clean(checkout, name, objects, cluster_kubeconfig, cluster_context, wait, force, credentials)
@@ -79,8 +76,8 @@ def command(
             forget(checkout, name, cleaned=objects == "delete" or not left.present)
     if name in checkout.repo.clusters:
         checkout.drop_cluster(name)
-        desired.finish(checkout, message or f"Unjoin {name}", commit=commit, dry_run=dry_run)
-    if not dry_run:
+        desired.finish(checkout, f"Unjoin {name}", writing)
+    if not writing.dry_run:
         click.echo(f"cluster({plain.clean(name)}) is unjoined")
     return 0
 

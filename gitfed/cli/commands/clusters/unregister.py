@@ -41,10 +41,7 @@ def command(
     wait: float,
     force: bool,
     allow_exec_credentials: bool,
-    repo: str,
-    commit: bool,
-    message: str,
-    dry_run: str | None,
+    writing: desired.Writing,
 ) -> int:
     """Take a cluster out of the fleet that an agent pulls for: its objects, the agent, its certificate, and its file.
 
@@ -60,12 +57,12 @@ def command(
     """
     if objects is None:
         raise UsageError("what of its objects?", hint="--delete-objects or --keep-objects")
-    checkout = desired.open_checkout(repo)
+    checkout = desired.open_checkout(writing.repo)
     known = name in checkout.repo.clusters
     if known and checkout.cluster(name).spec.sync_mode != "Pull":
         raise UsageError(f"cluster {name} is not pulled by an agent", hint=f"gitfed unjoin {name}")
     credentials = options.Credentials(allow_exec=allow_exec_credentials)
-    if dry_run:
+    if writing.dry_run:
         unjoin.preview(checkout, name, objects, cluster_kubeconfig, cluster_context, credentials)
     else:
         _stop(name, cluster_kubeconfig, cluster_context, credentials, namespace, wait)
@@ -77,8 +74,8 @@ def command(
             unjoin.forget(checkout, name, cleaned=objects == "delete" or not left.present)
     if known:
         checkout.drop_cluster(name)
-        desired.finish(checkout, message or f"Unregister {name}", commit=commit, dry_run=dry_run)
-    if not dry_run:
+        desired.finish(checkout, f"Unregister {name}", writing)
+    if not writing.dry_run:
         click.echo(f"cluster({plain.clean(name)}) is unregistered")
     return 0
 

@@ -44,8 +44,7 @@ def command() -> None:
 @options.PROGRESS
 @desired.writing
 def kubefed(
-    exports: tuple[Path, ...], into: str, with_secrets: bool, all_findings: bool, repo: str, commit: bool, message: str,
-    dry_run: str | None,
+    exports: tuple[Path, ...], into: str, with_secrets: bool, all_findings: bool, writing: desired.Writing,
 ) -> int:  # fmt: skip
     """Turn an export of a KubeFed host cluster into templates, policies and clusters.
 
@@ -64,7 +63,7 @@ def kubefed(
     from gitfed.migration.kubefed.convert import convert
 
     imported = convert(_documents(exports), folder=into, with_secrets=with_secrets)
-    return _finish(imported, repo, message or "Import from KubeFed", commit, dry_run, all_findings)
+    return _finish(imported, "Import from KubeFed", writing, all_findings)
 
 
 @command.command("cluster")
@@ -79,7 +78,7 @@ def kubefed(
 @desired.writing
 def cluster(
     name: str, namespaces: tuple[str, ...], into: str, with_secrets: bool, all_findings: bool,
-    credentials: options.Credentials, repo: str, commit: bool, message: str, dry_run: str | None,
+    credentials: options.Credentials, writing: desired.Writing,
 ) -> int:  # fmt: skip
     """Take everything that people wrote in CLUSTER into the repository, with policies that leave it there.
 
@@ -97,11 +96,11 @@ def cluster(
     """
     from gitfed.migration import member
 
-    checkout = desired.open_checkout(repo)
+    checkout = desired.open_checkout(writing.repo)
     checkout.cluster(name)
     bodies = _everything(checkout, name, None, "", credentials, namespaces)
     imported = member.convert(bodies, name, folder=into, with_secrets=with_secrets)
-    return _finish(imported, repo, message or f"Import cluster {name}", commit, dry_run, all_findings, checkout)
+    return _finish(imported, f"Import cluster {name}", writing, all_findings, checkout)
 
 
 @command.command("karmada")
@@ -125,8 +124,7 @@ def cluster(
 @desired.writing
 def karmada(
     exports: tuple[Path, ...], karmada_kubeconfig: Path | None, karmada_context: str, decisions_out: Path | None,
-    adopt: bool, into: str, with_secrets: bool, all_findings: bool, repo: str, commit: bool, message: str,
-    dry_run: str | None,
+    adopt: bool, into: str, with_secrets: bool, all_findings: bool, writing: desired.Writing,
 ) -> int:  # fmt: skip
     """Turn a Karmada control plane into a repository: templates, policies, overrides, clusters, interpreters.
 
@@ -149,14 +147,14 @@ def karmada(
 
     if bool(exports) == (karmada_kubeconfig is not None):
         raise UsageError("read from files or from the control plane?", hint="PATH..., or --karmada-kubeconfig FILE")
-    checkout = desired.open_checkout(repo)
+    checkout = desired.open_checkout(writing.repo)
     if karmada_kubeconfig is None:
         bodies = _documents(exports)
     else:
         bodies = [*_everything(checkout, "karmada", karmada_kubeconfig, karmada_context, options.Credentials(), ())]
     taken = convert(bodies, folder=into, with_secrets=with_secrets, adopt=adopt)
-    code = _finish(taken.imported, repo, message or "Import from Karmada", commit, dry_run, all_findings, checkout)
-    if decisions_out is not None and not dry_run:
+    code = _finish(taken.imported, "Import from Karmada", writing, all_findings, checkout)
+    if decisions_out is not None and not writing.dry_run:
         files.write_atomically(decisions_out, emit.dump_many(taken.decisions).encode(), mode=0o600)
         count = len(taken.decisions)
         load.note(f"bindings: {count}, in {decisions_out}: gitfed plan --worktree --decisions {decisions_out}")
@@ -217,10 +215,10 @@ def _files(paths: Sequence[Path]) -> Iterator[Path]:
 
 
 def _finish(
-    imported: Imported, repo: str, message: str, commit: bool, dry_run: str | None, all_findings: bool,
+    imported: Imported, message: str, writing: desired.Writing, all_findings: bool,
     checkout: desired.Checkout | None = None,
 ) -> int:  # fmt: skip
-    checkout = checkout or desired.open_checkout(repo)
+    checkout = checkout or desired.open_checkout(writing.repo)
     taken = [path for path in imported.files if checkout.text(path) is not None]
     if taken:
         more = f" and {len(taken) - _MOST} more" if len(taken) > _MOST else ""
@@ -230,9 +228,9 @@ def _finish(
         )
     for path, bodies in imported.files.items():
         checkout.put(path, emit.dump_many(bodies))
-    desired.finish(checkout, message, commit=commit, dry_run=dry_run)
+    desired.finish(checkout, message, writing)
     _report(imported, all_findings)
-    if imported.files and not dry_run:
+    if imported.files and not writing.dry_run:
         load.note("look at it: gitfed validate --worktree, then gitfed plan --worktree")
     return 0
 

@@ -37,8 +37,7 @@ if TYPE_CHECKING:
 @desired.writing
 def command(
     words: tuple[str, ...], namespace: str, cluster: str, dependencies: bool, auto_create_policy: bool,
-    policy_name: str, into: str, shown: str | None, credentials: options.Credentials, repo: str, commit: bool,
-    message: str, dry_run: str | None,
+    policy_name: str, into: str, shown: str | None, credentials: options.Credentials, writing: desired.Writing,
 ) -> int:  # fmt: skip
     """Take one object that runs in CLUSTER into the repository, with a policy that leaves it where it is.
 
@@ -57,7 +56,7 @@ def command(
     """
     from gitfed.migration import layout, member, template
 
-    checkout = desired.open_checkout(repo)
+    checkout = desired.open_checkout(writing.repo)
     checkout.cluster(cluster)
     asked = _asked(words, namespace)
     resource, bodies = asyncio.run(_read(checkout, asked, cluster, dependencies, credentials))
@@ -96,8 +95,8 @@ def command(
         if checkout.text(path) is not None:
             raise UsageError(f"{path} exists already; nothing was written", hint="choose another folder with --into")
         checkout.put(path, emit.dump_many(found))
-    desired.finish(checkout, message or f"Promote {where} of {cluster}", commit=commit, dry_run=dry_run)
-    click.echo(f"{plain.clean(said)} is promoted successfully", err=bool(dry_run))
+    desired.finish(checkout, f"Promote {where} of {cluster}", writing)
+    click.echo(f"{plain.clean(said)} is promoted successfully", err=bool(writing.dry_run))
     return 0
 
 
