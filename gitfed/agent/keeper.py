@@ -26,6 +26,7 @@ from gitfed.daemon.fleet.cluster_health import Timing
 from gitfed.daemon.fleet.drift import Assessor
 from gitfed.daemon.fleet.leadership import GivenLead
 from gitfed.daemon.fleet.member import Member
+from gitfed.daemon.fleet.member_context import MemberContext
 from gitfed.edges import free_memory
 from gitfed.edges.kube import credentials
 from gitfed.edges.kube.observe import Assessment
@@ -144,9 +145,12 @@ class Keeper:
             interpreter=lambda: self._assessor.interpreter,
         )
         self.member = Member(
-            declared_in(setup, self.cluster), self._open_session, upward, federation=setup.federation,
-            repository_id=str, expected=lambda: self._setup.expected if self._setup is not None else 0,
-            recorded_id=lambda: self._setup.recorded_id if self._setup is not None else "",
+            declared_in(setup, self.cluster), self._open_session, upward,
+            MemberContext(
+                federation=setup.federation,
+                expected=lambda: self._setup.expected if self._setup is not None else 0,
+                recorded_id=lambda: self._setup.recorded_id if self._setup is not None else "",
+            ),
             timing=self._timing, concurrency=self._concurrency, lead=self._given,
         )  # fmt: skip
         self._life = asyncio.create_task(self.member.run(), name=f"member-{self.cluster}")

@@ -10,6 +10,7 @@ from datetime import datetime
 from gitfed.daemon.fleet.callbacks import FleetCallbacks
 from gitfed.daemon.fleet.look_for import look_for
 from gitfed.daemon.fleet.member import Member
+from gitfed.daemon.fleet.member_context import MemberContext
 from gitfed.edges.kube import deletion_check
 from gitfed.edges.kube.discovery import Discovery
 from gitfed.edges.kube.observe import Assessment
@@ -58,7 +59,7 @@ async def look(
         troubled=lambda *_: None,
     )
     members = [
-        Member(cluster, open_session, upward, federation=repo.settings.metadata.name, repository_id=str)
+        Member(cluster, open_session, upward, MemberContext(federation=repo.settings.metadata.name))
         for cluster in repo.clusters.values()
     ]
     tasks = []

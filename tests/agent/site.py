@@ -11,6 +11,7 @@ from typing import Any
 from gitfed.agent.keeper import Keeper
 from gitfed.agent_protocol.link import Link
 from gitfed.daemon.fleet.callbacks import FleetCallbacks
+from gitfed.daemon.fleet.member_context import MemberContext
 from gitfed.daemon.fleet.member_protocol import Expected, unlike_in
 from gitfed.daemon.fleet.pulled.member import PulledMember
 from gitfed.edges.kube.session import Session
@@ -131,11 +132,8 @@ class Site:
             relisted=lambda *_: None, facts_changed=lambda *_: None, finished=finished, now=lambda: NOW,
             redact=lambda body, text: text, troubled=lambda *_: None,
         )  # fmt: skip
-        usual: dict[str, Any] = {
-            "federation": "acme", "repository_id": lambda: "id", "expected": lambda: 0, "recorded_id": str,
-            "elsewhere": lambda uid: "",
-        }  # fmt: skip
-        member = PulledMember(declared(self.name, pool), upward, lease=lease, **{**usual, **options})
+        context = MemberContext(**{"federation": "acme", "repository_id": lambda: "id", **options})
+        member = PulledMember(declared(self.name, pool), upward, context, lease=lease)
         member.want_capacity(False)
         member.claim()
         self.hubs.append(member)

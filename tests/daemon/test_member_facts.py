@@ -15,6 +15,7 @@ import pytest
 from gitfed.daemon.fleet.callbacks import FleetCallbacks
 from gitfed.daemon.fleet.cluster_health import Timing
 from gitfed.daemon.fleet.member import Member
+from gitfed.daemon.fleet.member_context import MemberContext
 from gitfed.edges.kube.observe import Assessment
 from gitfed.edges.kube.session import Session
 from gitfed.errors import CredentialsError
@@ -55,7 +56,9 @@ def upward(woken: list[str] | None = None) -> FleetCallbacks:
 async def serving(open_session: Callable[[Cluster], Session], **options: Any) -> AsyncIterator[Member]:
     capacity = options.pop("capacity", False)
     told = upward(options.pop("woken", None))
-    member = Member(DECLARED, open_session, told, **{"federation": "acme", "repository_id": lambda: "id", **options})
+    own = {name: options.pop(name) for name in ("timing", "concurrency", "lead") if name in options}
+    context = MemberContext(**{"federation": "acme", "repository_id": lambda: "id", **options})
+    member = Member(DECLARED, open_session, told, context, **own)
     member.want_capacity(capacity)
     member.claim()
     work = asyncio.create_task(member.run())

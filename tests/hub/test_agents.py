@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from gitfed.daemon.fleet.member_context import MemberContext
 from gitfed.daemon.fleet.pulled.member import PulledMember
 from gitfed.errors import LinkError
 from gitfed.hub import agents
@@ -28,9 +29,7 @@ def engine(*documents: str, abandoned: bool = False, **members: Any) -> Any:
 
 def a_member() -> PulledMember:
     upward: Any = SimpleNamespace(now=lambda: NOW)
-    return PulledMember(
-        DECLARED, upward, federation="f", repository_id=str, expected=int, recorded_id=str, elsewhere=str
-    )
+    return PulledMember(DECLARED, upward, MemberContext(federation="f"))
 
 
 @pytest.mark.parametrize(

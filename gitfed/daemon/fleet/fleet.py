@@ -19,8 +19,9 @@ from gitfed import errors
 from gitfed.daemon.fleet.callbacks import FleetCallbacks
 from gitfed.daemon.fleet.drift import Assessor
 from gitfed.daemon.fleet.live_state import Copies
+from gitfed.daemon.fleet.member_context import MemberContext
 from gitfed.daemon.fleet.member_protocol import ClusterMember, Expected, Repairs, news_in, unlike_in
-from gitfed.daemon.fleet.members import Options, Place, new_member, way_to
+from gitfed.daemon.fleet.members import Options, new_member, way_to
 from gitfed.daemon.fleet.outcomes import Outcomes
 from gitfed.daemon.fleet.pulled.member import PulledMember
 from gitfed.daemon.fleet.reconcile import Reconciler
@@ -132,15 +133,17 @@ class Fleet:
                 self.members[name].cluster = declared
                 self.members[name].want_capacity(capacity, quotas=quotas)
                 continue
-            of = Place(
+            context = MemberContext(
                 federation=repo.settings.metadata.name,
                 repository_id=repository_id,
                 expected=functools.partial(remembered, name),
                 recorded_id=functools.partial(recorded_id, name),
                 elsewhere=functools.partial(self._with_id, name, recorded_id),
                 known=known.get(name),
+                adopt=name in self._options.adopt,
+                called=self._options.leader,
             )
-            member = new_member(declared, self._open_session, upward, of, self._options)
+            member = new_member(declared, self._open_session, upward, context, self._options)
             self.members[name] = member
             member.want_capacity(capacity, quotas=quotas)
             self._tasks[name] = asyncio.create_task(member.run(), name=f"member-{name}")

@@ -20,6 +20,7 @@ from gitfed.daemon.fleet.apply_change import Writing
 from gitfed.daemon.fleet.callbacks import FleetCallbacks
 from gitfed.daemon.fleet.cluster_health import Timing, Vitals
 from gitfed.daemon.fleet.leadership import Leadership, Leading, LeadIsFree
+from gitfed.daemon.fleet.member_context import MemberContext
 from gitfed.daemon.fleet.member_protocol import Expected
 from gitfed.daemon.fleet.observed_view import ObservedView
 from gitfed.daemon.fleet.same_cluster import SameCluster
@@ -62,24 +63,13 @@ class Member:
         cluster: Cluster,
         open_session: Callable[[Cluster], Session],
         upward: FleetCallbacks,
+        context: MemberContext,
         *,
-        federation: str,
-        repository_id: Callable[[], str],
-        expected: Callable[[], int] = lambda: 0,
-        recorded_id: Callable[[], str] = str,
-        elsewhere: Callable[[str], ClusterName] = lambda uid: "",
-        adopt: bool = False,
         timing: Timing | None = None,
         concurrency: int = 16,
-        known: ClusterFacts | None = None,
-        called: str = "",
         lead: Leading | None = None,
     ) -> None:
-        """`expected`: entries that the state remembers of this cluster; far fewer mean a damaged inventory.
-        `recorded_id`: which cluster it was, by the uid of its kube-system; "" when that is not on record. `elsewhere`:
-        the name of another cluster of the fleet that has this uid. `known`: facts of an earlier process. `called`: how
-        our name in the inventory begins. `lead`: instead of one of its own.
-        """
+        """`lead`: instead of one of its own."""
         self.name: ClusterName = cluster.metadata.name
         self.cluster = cluster
         self.asked = False
@@ -91,18 +81,14 @@ class Member:
         """Inventory and objects were read; the worker may write."""
         self.worker: Worker | None = None
         self.view = ObservedView(concurrency, lambda: not self._error)
-        self.station = Station(self.name, federation, self, upward.endpoints_changed)
+        self.station = Station(self.name, context.federation, self, upward.endpoints_changed)
         """What it has of endpoints that others want, and should have of theirs."""
         self._open_session = open_session
         self._upward = upward
-        self._federation = federation
-        self._lead = lead or Leadership(repository_id, called=called, adopt=adopt)
-        self._expected = expected
-        self._recorded_id = recorded_id
-        self._elsewhere = elsewhere
+        self._context = context
+        self._lead = lead or Leadership(context.repository_id, called=context.called, adopt=context.adopt)
         self._same = SameCluster(self.name)
         self._replaced = False
-        self._adopt = adopt
         self._probe = (timing or Timing()).probe
         self._concurrency = concurrency
         self._session: Session | None = None
@@ -111,7 +97,7 @@ class Member:
         self._complaint = ""
         """What was said of it. It stands until the worker can begin: a cluster of somebody else is read well."""
         self._vitals = Vitals(
-            known or ClusterFacts(self.name, apis=None),
+            context.known or ClusterFacts(self.name, apis=None),
             timing or Timing(),
             models=lambda: self.cluster.spec.resource_models or (),
             now=upward.now,
@@ -309,7 +295,7 @@ class Member:
             self._session = self._open_session(self.cluster)
             self._discovery = Discovery(self._session)
             # Whose fleet this is may have to be learned from inventories first: `Leading.begin` fills it in.
-            self.view.inventory = Inventory(self._session, federation=self._federation, leader=self._lead.name)
+            self.view.inventory = Inventory(self._session, federation=self._context.federation, leader=self._lead.name)
         session, discovery, inventory = self._session, self._discovery, self.view.inventory
         assert discovery is not None
         assert inventory is not None
@@ -320,13 +306,13 @@ class Member:
             message = next((c.message for c in found.conditions if c.type == "Ready"), "not ready")
             raise errors.ClusterUnreachable(f"cluster {self.name}: {message}", cluster=self.name)
         found_id = await identity.read(session)
-        known_id = self.id or self._recorded_id()
+        known_id = self.id or self._context.recorded_id()
         other = found_id is not None and known_id not in ("", found_id.uid)
-        remembered = self._expected() if self._lead.term is None else None
+        remembered = self._context.expected() if self._lead.term is None else None
         # One that was made anew has nothing of ours, and gets everything again; whose inventory it has, if it has one,
         # is asked before the first write (`Leading.begin`).
-        await inventory.read(expected=0 if (self._adopt and remembered is not None) or other else remembered)
-        if other and found_id is not None and (name := self._elsewhere(found_id.uid)):
+        await inventory.read(expected=0 if (self._context.adopt and remembered is not None) or other else remembered)
+        if other and found_id is not None and (name := self._context.elsewhere(found_id.uid)):
             raise errors.NotOwned(f"cluster {self.name}: the cluster {name} answers at its address")
         self._same.take(found_id)
         observer = self.view.observer = Observer(
@@ -356,7 +342,7 @@ class Member:
                 session,
                 discovery,
                 observer,
-                federation=self._federation,
+                federation=self._context.federation,
                 redact=self._upward.redact,
                 interpreter=self._upward.interpreter,
             )

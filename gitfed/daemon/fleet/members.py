@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any
 
 from gitfed.daemon.fleet.callbacks import FleetCallbacks
 from gitfed.daemon.fleet.cluster_health import Timing
 from gitfed.daemon.fleet.member import Member
+from gitfed.daemon.fleet.member_context import MemberContext
 from gitfed.daemon.fleet.member_protocol import ClusterMember
 from gitfed.daemon.fleet.pulled.member import LEASE, PulledMember
 from gitfed.daemon.telemetry import Telemetry
@@ -18,7 +18,6 @@ from gitfed.edges.kube.session import Session
 from gitfed.model import leader
 from gitfed.model.base import ClusterName
 from gitfed.model.declared.cluster import Cluster
-from gitfed.model.fleet import ClusterFacts
 
 
 @dataclass(slots=True)
@@ -37,40 +36,18 @@ class Options:
     """Whether it may lead where a daemon does that has not ended in good order."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
-    """What the daemon knows of a cluster besides its declaration; see `member.Member`."""
-
-    federation: str
-    repository_id: Callable[[], str]
-    expected: Callable[[], int]
-    recorded_id: Callable[[], str]
-    elsewhere: Callable[[str], ClusterName]
-    known: ClusterFacts | None
-
-
 def new_member(
     declared: Cluster,
     open_session: Callable[[Cluster], Session],
     upward: FleetCallbacks,
-    place: Place,
+    context: MemberContext,
     options: Options,
 ) -> ClusterMember:
-    shared: dict[str, Any] = {
-        "federation": place.federation,
-        "repository_id": place.repository_id,
-        "expected": place.expected,
-        "recorded_id": place.recorded_id,
-        "elsewhere": place.elsewhere,
-        "known": place.known,
-        "adopt": declared.metadata.name in options.adopt,
-        "called": options.leader,
-    }
     # Agents listen to daemons alone: what is carried out once by hand goes into a pool's clusters directly.
     by_hand = leader.kind(options.leader) == leader.ONE_SHOT
     if declared.has_agent and not (declared.pool and by_hand):
-        return PulledMember(declared, upward, lease=options.lease, **shared)
-    return Member(declared, open_session, upward, timing=options.timing, concurrency=options.concurrency, **shared)
+        return PulledMember(declared, upward, context, lease=options.lease)
+    return Member(declared, open_session, upward, context, timing=options.timing, concurrency=options.concurrency)
 
 
 def way_to(cluster: Cluster) -> object:

@@ -14,6 +14,7 @@ from typing import Any
 import aiohttp
 import pytest
 
+from gitfed.daemon.fleet.member_context import MemberContext
 from gitfed.daemon.fleet.pulled.member import PulledMember
 from gitfed.errors import ClusterUnreachable
 from gitfed.http_relay import reverse
@@ -259,9 +260,7 @@ async def test_a_key_counts_once_and_for_one_clusters_agent(tmp_path: Path, monk
         waiting = asyncio.create_task(found.get(PODS))
         await stage.until(lambda: bool(keys))
         others = await asyncio.to_thread(pulled.credentials, tmp_path, "m2")
-        other = PulledMember(
-            declared("m2"), upward, federation="f", repository_id=str, expected=int, recorded_id=str, elsewhere=str
-        )
+        other = PulledMember(declared("m2"), upward, MemberContext(federation="f"))
         there = found.agent.member.agent
         other.agent._link, other.agent._known = there._link, there._known
         pulled.lead(found.staged, found.agent.member, other)

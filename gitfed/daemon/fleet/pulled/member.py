@@ -13,13 +13,14 @@ from __future__ import annotations
 import asyncio
 import logging
 import uuid
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from dataclasses import replace
 from typing import Any
 
 from gitfed import errors
 from gitfed.agent_protocol import replica, values
 from gitfed.daemon.fleet.callbacks import FleetCallbacks
+from gitfed.daemon.fleet.member_context import MemberContext
 from gitfed.daemon.fleet.member_protocol import Expected
 from gitfed.daemon.fleet.pulled.connection import AgentConnection
 from gitfed.daemon.fleet.pulled.reports import Reports
@@ -63,18 +64,11 @@ class PulledMember:
         self,
         cluster: Cluster,
         upward: FleetCallbacks,
+        context: MemberContext,
         *,
-        federation: str,
-        repository_id: Callable[[], str],
-        expected: Callable[[], int],
-        recorded_id: Callable[[], str],
-        elsewhere: Callable[[str], ClusterName],
-        adopt: bool = False,
         lease: float = LEASE,
-        known: ClusterFacts | None = None,
-        called: str = "",
     ) -> None:
-        """As those of `member.Member`. `lease`: seconds of silence that say nothing."""
+        """`lease`: seconds of silence that say nothing."""
         self.name: ClusterName = cluster.metadata.name
         self.cluster = cluster
         self.asked = False
@@ -84,18 +78,15 @@ class PulledMember:
         self.station: Station | None = None
         self.reports = Reports(self.name)
         self.lease = lease
-        self.facts = replace(known or ClusterFacts(self.name, apis=None), reach=Reach.UNKNOWN)
+        self.facts = replace(context.known or ClusterFacts(self.name, apis=None), reach=Reach.UNKNOWN)
         self._upward = upward
-        self._repository_id = repository_id
-        self._expected = expected
-        self._recorded_id = recorded_id
-        self._elsewhere = elsewhere
-        self._adopt = adopt
-        self._slice = Slice(self.name, federation)
+        self._context = context
+        self._adopt = context.adopt
+        self._slice = Slice(self.name, context.federation)
         self.agent = AgentConnection(self.name, self._slice.told, lambda: upward.now())
         self.view = ReportedView(self.reports, self.ready.is_set, self._can_be_asked, self.agent.ask)
         self.workloads = AskedWorkloads(self._in_use, self.agent.ask)
-        self._leader = f"{called}-{uuid.uuid4().hex}" if called else uuid.uuid4().hex
+        self._leader = "-".join(filter(None, (context.called, uuid.uuid4().hex)))
         self._term: int | None = None
         self._changed_hands = False
         """Another member of its pool holds it than the one that the term was given to."""
@@ -222,7 +213,7 @@ class PulledMember:
         state = self.reports.state
         if state is None:
             return
-        other = self._elsewhere(state.id) if state.id and state.id != self._recorded_id() else ""
+        other = self._context.elsewhere(state.id) if state.id and state.id != self._context.recorded_id() else ""
         if other:
             self._fail(f"the cluster {other} answers its agent")
             return
@@ -244,7 +235,7 @@ class PulledMember:
                 self._upward.troubled(self.name, "")
             if self._adopt:
                 self._adopt = False  # it is done: an agent that begins anew does not do it again
-                self._slice.tell(lead=Term(self._repository_id(), self._term, self._leader))
+                self._slice.tell(lead=Term(self._context.repository_id(), self._term, self._leader))
                 self.agent.poke()
         else:
             self.ready.clear()
@@ -271,7 +262,7 @@ class PulledMember:
                 return
         self._term = max(state.term, (self._term or 0) if self._changed_hands else 0) + 1
         self._changed_hands = False
-        lead = Term(self._repository_id(), self._term, self._leader, self._adopt)
+        lead = Term(self._context.repository_id(), self._term, self._leader, self._adopt)
         self._slice.tell(lead=lead)
         self.agent.poke()
 
@@ -322,8 +313,8 @@ class PulledMember:
         self._capacity = wanted
         models = tuple(one.model_dump(mode="json", by_alias=True) for one in self.cluster.spec.resource_models or ())
         self._slice.tell(
-            capacity=wanted, quotas=quotas, models=models, expected=0 if self._adopt else self._expected(),
-            recorded_id=self._recorded_id(), declared=self.cluster.as_written() if self.cluster.pool else None,
+            capacity=wanted, quotas=quotas, models=models, expected=0 if self._adopt else self._context.expected(),
+            recorded_id=self._context.recorded_id(), declared=self.cluster.as_written() if self.cluster.pool else None,
         )  # fmt: skip
         self.agent.poke()
 
