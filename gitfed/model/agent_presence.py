@@ -38,9 +38,9 @@ class AgentPresence:
     """The version that both sides agreed upon."""
     wanted: int = 0
     """How often the cluster's slice was changed."""
-    holding: Holding = BY_ITSELF
     held: int = 0
     """Up to which of these changes the agent has all, as it acknowledged last."""
+    holding: Holding = BY_ITSELF
 
     def connected_now(
         self, now: datetime, instance: str, program: str, protocol: int | None, holding: Holding = BY_ITSELF

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from gitfed.cli import exits
 from gitfed.cli.options import Output
 from gitfed.cli.output import listing
-from gitfed.model.agent_presence import AgentPresence
+from gitfed.model.agent_presence import AgentPresence, Holding
 from gitfed.views import agents
 from tests.cli.world import gitfed, repository
 from tests.daemon.test_member_facts import NOW
@@ -23,6 +24,12 @@ FILES = {
     "policy.json": policy("all", ["edge"], (("v1", "ConfigMap"),)),
     "a.json": config_map("a", {"x": "1"}),
 }
+POOLED = """\
+apiVersion: cluster.karmada.io/v1alpha1
+kind: Cluster
+metadata: {name: m3, annotations: {gitfed.io/pool: west}}
+spec: {syncMode: Push}
+"""
 NOT_ASKED = (
     "note: Cluster edge could not be read: it is pulled: its agent reaches it, and nobody here does (a context of that "
     "name in --kubeconfig, if you may reach it yourself). Its objects are kept.\n"
@@ -62,15 +69,19 @@ def test_agents_are_asked_of_a_hub(arguments: tuple[str, ...]) -> None:
 
 
 def test_an_agent_is_a_row(capsys: pytest.CaptureFixture[str]) -> None:
-    unknown = agents.item("m2", snapshot(cluster("m1")), None, None, leads=False)
+    repo = snapshot(cluster("m1"), POOLED)
+    unknown = agents.item("m2", repo, None, None, leads=False)
     presence = AgentPresence(None, NOW, 3, "abcdef0123", "gitfed 9", 1, 7, 5)
-    known = agents.item("m1", snapshot(cluster("m1")), presence, NOW, leads=True)
-    listing.show(listing.of("agents", [known, unknown]), Output("wide"))
+    known = agents.item("m1", repo, presence, NOW, leads=True)
+    pooled = agents.item("m3", repo, replace(presence, holding=Holding("west-0", 4)), NOW, leads=True)
+    listing.show(listing.of("agents", [known, unknown, pooled]), Output("wide"))
     rows = [line.split("   ") for line in capsys.readouterr().out.splitlines()]
     assert [[cell.strip() for cell in row if cell] for row in rows] == [
-        ["CLUSTER", "STATE", "SINCE", "LAST-HEARD", "PROGRAM", "SLICE", "CERTIFICATE-ENDS", "PROTOCOL", "CONNECTIONS",
-         "INSTANCE", "NAME"],
-        ["m1", "Disconnected", "–", "2026-03-01T12:00:00Z", "gitfed 9", "5/7", "2026-03-01T12:00:00Z", "1", "3",
+        ["CLUSTER", "POOL", "STATE", "SINCE", "LAST-HEARD", "PROGRAM", "SLICE", "CERTIFICATE-ENDS", "PROTOCOL",
+         "CONNECTIONS", "INSTANCE", "NAME"],
+        ["m1", "–", "Disconnected", "–", "2026-03-01T12:00:00Z", "gitfed 9", "5/7", "2026-03-01T12:00:00Z", "1", "3",
          "abcdef01", "system:gitfed:agent:m1"],
-        ["m2", "NotDeclared", "–", "–", "–", "–", "–", "–", "0", "–", "system:gitfed:agent:m2"],
+        ["m2", "–", "NotDeclared", "–", "–", "–", "–", "–", "–", "0", "–", "system:gitfed:agent:m2"],
+        ["m3", "west/west-0", "Disconnected", "–", "2026-03-01T12:00:00Z", "gitfed 9", "5/7", "2026-03-01T12:00:00Z",
+         "1", "3", "abcdef01", "system:gitfed:pool:west"],
     ]  # fmt: skip
