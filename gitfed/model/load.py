@@ -12,7 +12,10 @@ from datetime import datetime
 from types import MappingProxyType
 from typing import NamedTuple
 
-from gitfed.model.base import Body, ClusterName, ObjectKey
+from gitfed.model.base import Body, ClusterName, Kind, ObjectKey
+
+SCALE_IN_OBJECT = frozenset(Kind("apps", kind) for kind in ("Deployment", "ReplicaSet", "StatefulSet"))
+"""Kinds whose scale is made of `spec.replicas`, `spec.selector` and `status.replicas` of the object."""
 
 
 class Sample(NamedTuple):

@@ -16,6 +16,7 @@ from gitfed.model.base import Body, Kind
 from gitfed.model.declared.access import AccessPolicy, Subject
 from gitfed.model.declared.cluster import Cluster
 from gitfed.model.fleet import ClusterFacts
+from gitfed.model.load import SCALE_IN_OBJECT
 from gitfed.placement.scheduling import affinity, cluster
 
 _GROUP = "rbac.authorization.k8s.io"
@@ -138,6 +139,8 @@ def _rules(needs: Needs) -> list[Body]:
     for kind in sorted(needs.scaled):
         resource = needs.plurals.get(kind) or plural(kind.kind)
         rules.append({"apiGroups": [kind.group], "resources": [f"{resource}/scale"], "verbs": ["get"]})
+        if kind not in known and kind in SCALE_IN_OBJECT:
+            rules.append({"apiGroups": [kind.group], "resources": [resource], "verbs": ["list"]})
     if needs.scaled:
         rules += _METRICS
     if any(kind in needs.written for kind in _BINDING):

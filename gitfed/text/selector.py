@@ -57,6 +57,12 @@ def from_text(text: str) -> Predicate:
     return compile({}, requirements)
 
 
+def labels_needed(text: str) -> Mapping[str, str]:
+    """Of the form of a query: labels that everything has which it matches."""
+    found = (_requirement(part.strip()) for part in _COMMA.split(text)) if text.strip() else ()
+    return {key: values[0] for key, operator, values in found if operator == "In" and len(values) == 1}
+
+
 _COMMA = re.compile(r",(?![^(]*\))")
 _SET = re.compile(r"(\S+)\s+(in|notin)\s*\(([^()]*)\)")
 _EQUALITY = re.compile(r"([^\s=!]+)\s*(==?|!=)\s*([^\s=!]*)")

@@ -143,9 +143,12 @@ def test_where_services_are_shared_it_writes_their_slices() -> None:
 
 def test_where_load_is_followed_metrics_and_the_scale_of_workloads_are_read() -> None:
     kind = Kind("x.io", "Foot")
-    needs = least_rights.Needs(frozenset(), plurals={kind: "feet"}, scaled=frozenset({kind}))
+    web = Kind("apps", "Deployment")
+    needs = least_rights.Needs(frozenset(), plurals={kind: "feet"}, scaled=frozenset({kind, web}))
     found = least_rights.objects(needs, account="a", namespace="n")[0]["rules"]
     assert found[5:] == [
+        {"apiGroups": ["apps"], "resources": ["deployments/scale"], "verbs": ["get"]},
+        {"apiGroups": ["apps"], "resources": ["deployments"], "verbs": ["list"]},
         {"apiGroups": ["x.io"], "resources": ["feet/scale"], "verbs": ["get"]},
         {"apiGroups": ["metrics.k8s.io"], "resources": ["pods"], "verbs": ["list"]},
         {"apiGroups": ["custom.metrics.k8s.io", "external.metrics.k8s.io"], "resources": ["*"],

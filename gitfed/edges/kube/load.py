@@ -1,7 +1,8 @@
 """What workloads of one cluster use: their scale, their pods, and the metrics that an autoscaler wants of them.
 
 Asked when an autoscaler looks, not watched: pods are projected to a few numbers as they are read. What one request does
-not give is marked in the value; the others are asked all the same.
+not give is marked in the value; the others are asked all the same. What several workloads need is listed once
+(`load_source`).
 """
 
 from __future__ import annotations
@@ -15,8 +16,9 @@ from typing import Any
 from urllib.parse import quote
 
 from gitfed import errors
-from gitfed.edges.kube import reflect, translate
+from gitfed.edges.kube import translate
 from gitfed.edges.kube.discovery import Discovery
+from gitfed.edges.kube.load_source import LoadSource, items_of, mapping_of, selector_text
 from gitfed.edges.kube.session import Session
 from gitfed.model.base import Body, Kind, ObjectKey, group_of
 from gitfed.model.load import ClusterLoad, LoadQuestion, PodLoad, Reading, Sample
@@ -33,56 +35,43 @@ async def look(
 ) -> dict[ObjectKey, ClusterLoad]:
     """By workload. The session's request budget spreads the requests."""
     asked = list(questions)
-    inner = {space: await _scaled_inside(session, space) for space in sorted({one.target.namespace for one in asked})}
-    found = await asyncio.gather(*(_look(session, discovery, one) for one in asked))
+    source = LoadSource(session, discovery)
+    await source.list_for(asked)
+    found = await asyncio.gather(*(_look(session, discovery, source, one) for one in asked))
     return {
-        one.target: replace(load, scaled_by=inner[one.target.namespace].get(one.target, ""))
+        one.target: replace(load, scaled_by=source.scaled_by(one.target))
         for one, load in zip(asked, found, strict=True)
     }
 
 
-async def _scaled_inside(session: Session, namespace: str) -> dict[ObjectKey, str]:
-    """Workload → the HorizontalPodAutoscaler of the cluster that scales it. None are found where none may be read."""
-    path = f"/apis/autoscaling/v2/namespaces/{quote(namespace, safe='')}/horizontalpodautoscalers"
-    try:
-        bodies, _ = await reflect.read(session, path, "")
-    except errors.ClusterError:
-        return {}
-    found = {}
-    for body in bodies:
-        ref = _mapping(_mapping(body.get("spec")).get("scaleTargetRef"))
-        group = group_of(str(ref.get("apiVersion") or ""))
-        target = ObjectKey(group, str(ref.get("kind")), namespace, str(ref.get("name")))
-        found[target] = str(_mapping(body.get("metadata")).get("name"))
-    return found
-
-
-async def _look(session: Session, discovery: Discovery, question: LoadQuestion) -> ClusterLoad:
+async def _look(session: Session, discovery: Discovery, source: LoadSource, question: LoadQuestion) -> ClusterLoad:
     target = question.target
     try:
-        resource = await discovery.resource(Kind(target.group, target.kind))
-        scale = await session.json("GET", f"{resource.path(target.namespace, target.name)}/scale")
-        selector = str(_mapping(scale.get("status")).get("selector") or "")
+        scale = await source.scale(target)
+        selector = str(mapping_of(scale.get("status")).get("selector") or "")
         if not selector:
             return ClusterLoad(unread=f"the scale of {target} names no selector of its pods")
-        path = f"/api/v1/namespaces/{quote(target.namespace, safe='')}/pods"
-        pods, _ = await reflect.read(session, path, selector)
+        pods = await source.pods(target.namespace, selector)
     except errors.ObjectNotFound:
         return ClusterLoad(unread="it is not there yet")
     except errors.ClusterError as error:
         return ClusterLoad(unread=translate.said(error))
-    asking = _Asking(session, discovery, target.namespace, selector, pods)
+    asking = _Asking(session, discovery, source, target.namespace, selector, pods)
     readings = [await asking.read(metric) for metric in question.metrics]
-    wanted, observed = _mapping(scale.get("spec")).get("replicas"), _mapping(scale.get("status")).get("replicas")
+    wanted, observed = mapping_of(scale.get("spec")).get("replicas"), mapping_of(scale.get("status")).get("replicas")
     return ClusterLoad(_count(wanted), _count(observed), tuple(map(_pod, pods)), tuple(readings))
 
 
 class _Asking:
     """The metrics of one workload; what several of them need is asked once."""
 
-    def __init__(self, session: Session, discovery: Discovery, namespace: str, selector: str, pods: list[Body]) -> None:
+    def __init__(
+        self, session: Session, discovery: Discovery, source: LoadSource, namespace: str, selector: str,
+        pods: list[Body],
+    ) -> None:  # fmt: skip
         self._session = session
         self._discovery = discovery
+        self._source = source
         self._namespace = namespace
         self._selector = selector
         self._pods = pods
@@ -111,9 +100,8 @@ class _Asking:
         name = str(source["name"])
         requests, missing = _requests(self._pods, name, container)
         if self._used is None:
-            path = f"/apis/metrics.k8s.io/v1beta1/namespaces/{quote(self._namespace, safe='')}/pods"
-            self._used = _items(await self._session.json("GET", path, query={"labelSelector": self._selector}))
-        by_share = _mapping(source.get("target")).get("averageUtilization") is not None
+            self._used = await self._source.used(self._namespace, self._selector, self._pods)
+        by_share = mapping_of(source.get("target")).get("averageUtilization") is not None
         samples = dict(_used(self._used, name, container))
         return Reading(samples, requests, invalid=missing if by_share else "")
 
@@ -121,7 +109,7 @@ class _Asking:
         found = await self._custom("pods/*", metric, {"labelSelector": self._selector})
         samples = {}
         for one in found:
-            name, value = str(_mapping(one.get("describedObject")).get("name")), _milli(one.get("value"))
+            name, value = str(mapping_of(one.get("describedObject")).get("name")), _milli(one.get("value"))
             at = _time(one.get("timestamp"))
             if value is not None and at is not None:
                 seconds = one.get("windowSeconds", one.get("window"))
@@ -142,25 +130,25 @@ class _Asking:
 
     async def _custom(self, what: str, metric: Mapping[str, Any], query: dict[str, str]) -> list[Body]:
         """Items of the custom metrics API in the newest version that is served. Raises ClusterError."""
-        if labels := _selector(metric.get("selector")):
+        if labels := selector_text(metric.get("selector")):
             query["metricLabelSelector"] = labels
         tail = f"namespaces/{quote(self._namespace, safe='')}/{what}/{quote(str(metric['name']), safe='')}"
         for version in _CUSTOM[:-1]:
             try:
-                return _items(
+                return items_of(
                     await self._session.json("GET", f"/apis/custom.metrics.k8s.io/{version}/{tail}", query=query)
                 )
             except errors.ObjectNotFound:
                 continue
         path = f"/apis/custom.metrics.k8s.io/{_CUSTOM[-1]}/{tail}"
-        return _items(await self._session.json("GET", path, query=query))
+        return items_of(await self._session.json("GET", path, query=query))
 
     async def _external(self, metric: Mapping[str, Any]) -> Reading:
-        labels = _selector(metric.get("selector"))
+        labels = selector_text(metric.get("selector"))
         path = f"/apis/external.metrics.k8s.io/v1beta1/namespaces/{quote(self._namespace, safe='')}"
         path += f"/{quote(str(metric['name']), safe='')}"
         return _total(
-            _items(await self._session.json("GET", path, query={"labelSelector": labels} if labels else None))
+            items_of(await self._session.json("GET", path, query={"labelSelector": labels} if labels else None))
         )
 
 
@@ -180,10 +168,10 @@ def _requests(pods: Iterable[Body], resource: str, container: str) -> tuple[dict
     for pod in pods:
         name = str(pod["metadata"]["name"])
         total = 0
-        for one in _mapping(pod.get("spec")).get("containers") or ():
+        for one in mapping_of(pod.get("spec")).get("containers") or ():
             if container not in ("", one.get("name")):
                 continue
-            amount = _milli(_mapping(_mapping(one.get("resources")).get("requests")).get(resource))
+            amount = _milli(mapping_of(mapping_of(one.get("resources")).get("requests")).get(resource))
             if amount is None:
                 missing = missing or f"container {one.get('name')} of pod {name} requests no {resource}"
             else:
@@ -197,16 +185,16 @@ def _used(items: Iterable[Body], resource: str, container: str) -> Iterable[tupl
     for item in items:
         at = _time(item.get("timestamp"))
         shown = [one for one in item.get("containers") or () if container in ("", one.get("name"))]
-        used = [_milli(_mapping(one.get("usage")).get(resource)) for one in shown]
+        used = [_milli(mapping_of(one.get("usage")).get(resource)) for one in shown]
         values = [one for one in used if one is not None]
         if at is not None and used and len(values) == len(used):
             # A negative part is as much nonsense as a negative sum.
             total = sum(values) if min(values) >= 0 else -1
-            yield str(_mapping(item.get("metadata")).get("name")), Sample(total, at, _seconds(item.get("window")))
+            yield str(mapping_of(item.get("metadata")).get("name")), Sample(total, at, _seconds(item.get("window")))
 
 
 def _pod(body: Body) -> PodLoad:
-    metadata, status = _mapping(body.get("metadata")), _mapping(body.get("status"))
+    metadata, status = mapping_of(body.get("metadata")), mapping_of(body.get("status"))
     ready: Mapping[str, Any] = next((one for one in status.get("conditions") or () if one.get("type") == "Ready"), {})
     return PodLoad(
         str(metadata.get("name")),
@@ -216,29 +204,6 @@ def _pod(body: Body) -> PodLoad:
         _time(ready.get("lastTransitionTime")),
         _time(status.get("startTime")),
     )
-
-
-def _selector(body: object) -> str:
-    """A label selector as a query says it."""
-    found = _mapping(body)
-    parts = [f"{key}={value}" for key, value in sorted(_mapping(found.get("matchLabels")).items())]
-    for one in found.get("matchExpressions") or ():
-        key, values = one.get("key"), ",".join(one.get("values") or ())
-        match one.get("operator"):
-            case "In":
-                parts.append(f"{key} in ({values})")
-            case "NotIn":
-                parts.append(f"{key} notin ({values})")
-            case "Exists":
-                parts.append(str(key))
-            case _:
-                parts.append(f"!{key}")
-    return ",".join(parts)
-
-
-def _items(body: Mapping[str, Any]) -> list[Body]:
-    items = body.get("items")
-    return [one for one in items if isinstance(one, dict)] if isinstance(items, list) else []
 
 
 def _milli(value: object) -> int | None:
@@ -270,7 +235,3 @@ def _time(text: object) -> datetime | None:
 
 def _count(value: object) -> int:
     return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0
-
-
-def _mapping(value: object) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}

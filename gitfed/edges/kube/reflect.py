@@ -12,7 +12,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 import random
+import sys
 import time
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
@@ -35,6 +37,10 @@ _SILENCE = 30.0
 _TOO_SHORT = 1.0
 
 _log = logging.getLogger(__name__)
+
+
+class TooLong(errors.ClusterError):
+    """A list has more pages than the caller wants to ask for."""
 
 
 class Follower(Protocol):
@@ -141,14 +147,17 @@ def newer(version: str, known: str) -> bool:
 
 
 async def read(
-    session: Session, path: str, selector: str, *, page: int = PAGE, project: Callable[[Body], Any] | None = None
-) -> tuple[list[Any], str]:
-    """The collection and the version to watch from, read in pages.
+    session: Session, path: str, selector: str, *, page: int = PAGE, project: Callable[[Body], Any] | None = None,
+    most: int = sys.maxsize,
+) -> tuple[list[Any], str]:  # fmt: skip
+    """The collection and the version to watch from, read in pages: `most` of them, or TooLong is raised, as early as
+    the server tells how much remains.
 
     A continue token that expired between two pages begins the list anew, once; then HistoryGone is raised.
     """
     for attempt in (1, 2):
         items: list[Any] = []
+        asked = 0
         query = {"labelSelector": selector, "limit": str(page)}
         try:
             while True:
@@ -159,6 +168,11 @@ async def read(
                 del body  # a page of pods is large, and the next one may take long to come
                 if not metadata.get("continue"):
                     return items, str(metadata.get("resourceVersion") or "")
+                remaining = metadata.get("remainingItemCount")
+                rest = math.ceil(remaining / page) if isinstance(remaining, int) else 1
+                asked += 1
+                if asked + max(rest, 1) > most:
+                    raise TooLong(f"{path} has more than {most} pages", cluster=session.cluster)
                 query["continue"] = str(metadata["continue"])
         except errors.HistoryGone:
             if attempt == 2:

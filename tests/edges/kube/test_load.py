@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from gitfed.edges.kube import load
+from gitfed.edges.kube import load, load_source
 from gitfed.model.load import Sample
 
 AT = "2026-03-02T12:00:00Z"
@@ -80,4 +80,4 @@ def test_a_selector_is_asked_as_a_query_says_it() -> None:
             {"key": "old", "operator": "DoesNotExist"},
         ],
     }
-    assert load._selector(body) == "app=web,tier in (a,b),!old"
+    assert load_source.selector_text(body) == "app=web,tier in (a,b),!old"
