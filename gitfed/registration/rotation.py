@@ -14,8 +14,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from gitfed.edges import files
+from gitfed.edges.backoff import Backoff
 from gitfed.edges.kube.session import MERGE_PATCH, Session
-from gitfed.errors import GitfedError
+from gitfed.errors import GitfedError, HubError
 from gitfed.model.agent_identity import AgentName
 from gitfed.registration import enrol
 from gitfed.registration.agent_manifests import Identity
@@ -24,8 +25,10 @@ log = logging.getLogger("gitfed.agent")
 
 Keep = Callable[[bytes], Awaitable[None]]
 """Puts a certificate where the next connection finds it."""
-_LOOK = 300.0
+LOOK = 300.0
 """Seconds between two looks (Karmada: certRotation)."""
+AGAIN = Backoff((5.0, 15.0, 60.0, LOOK))
+"""After a renewal that failed: who begins with a certificate that ends soon has no time to lose."""
 _NAMESPACE = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
 
 
@@ -40,13 +43,16 @@ class Rotation:
         self._kept = b""
 
     async def run(self) -> None:
+        failures = 0
         while True:
             try:
                 if await self.once(datetime.now(UTC)):
                     log.info("the agent's certificate is renewed", extra={"cluster": self._cluster})
+                failures = 0
             except (GitfedError, OSError) as error:
+                failures += 1
                 log.warning("the agent's certificate cannot be renewed", extra={"error": str(error)})
-            await asyncio.sleep(_LOOK)
+            await asyncio.sleep(AGAIN.after(failures) if failures else LOOK)
 
     async def once(self, now: datetime) -> bool:
         """Whether a new one was kept. Raises HubError, HubUnreachable, ClusterError, InputError, OSError."""
@@ -57,8 +63,7 @@ class Rotation:
             return False
         certificate = await enrol.renewed(self._hub, self._cluster, identity)
         if certificate is None:
-            log.warning("the hub renews no certificate for this agent", extra={"cluster": self._cluster})
-            return False
+            raise HubError("the hub renews no certificate for this agent")
         await self._keep(certificate)
         self._kept = certificate
         return True
