@@ -172,6 +172,26 @@ async def test_a_new_hub_has_a_higher_term_and_a_word_of_the_old_one_is_refused(
         await until(lambda: "term 1 is over: this cluster is led in term 2" in place.ended)
 
 
+async def test_a_hub_to_which_an_agent_comes_back_learns_that_another_one_leads() -> None:
+    async with site() as place:
+        old, keeper = place.hub(), place.keeper()
+        cut = await place.connect(old, keeper)
+        await rolled_out(place)
+        assert not old.superseded
+        await cut()
+        await until(lambda: not keeper.connected)
+        new = place.hub()
+        cut = await place.connect(new, keeper, "two")
+        new.follow(expected(rendered("a", "1")))
+        await until(new.ready.is_set)
+        assert not old.superseded, "nobody has told it"
+        await cut()
+        await until(lambda: not keeper.connected)
+        await place.connect(old, keeper)
+        await until(lambda: old.superseded)
+        assert not new.superseded
+
+
 async def test_an_agent_keeps_what_it_has_until_a_new_hub_has_planned() -> None:
     async with site() as place:
         old, keeper = place.hub(), place.keeper()

@@ -258,7 +258,7 @@ class PulledMember:
             return
         if self._term is not None and not self._changed_hands:
             mine = state.term < self._term or (state.term == self._term and state.leader == self._leader)
-            if mine or (state.term > self._term and not leader.is_done(state.leader)):
+            if mine or self._replaced:
                 return
         self._term = max(state.term, (self._term or 0) if self._changed_hands else 0) + 1
         self._changed_hands = False
@@ -267,8 +267,17 @@ class PulledMember:
         self.agent.poke()
 
     @property
+    def _replaced(self) -> bool:
+        """Whether the agent took a higher term from somebody who has not ended: it takes nothing of ours any more."""
+        state = self.reports.state
+        if state is None or self._term is None:
+            return False
+        return state.term > self._term and not leader.is_done(state.leader)
+
+    @property
     def superseded(self) -> bool:
-        return self.worker is not None and bool(self.worker.stopped) and not self.agent.ended
+        stopped = self.worker is not None and bool(self.worker.stopped)
+        return (stopped or self._replaced) and not self.agent.ended
 
     @property
     def owner(self) -> str | None:
