@@ -26,6 +26,7 @@ import yaml
 
 from gitfed.model.reason import IF_PRESENT, ONCE_EMPTY
 from gitfed.text import quantity
+from tests import needs
 from tests.cli.world import Result, gitfed
 from tests.clusters.rest import RefusedError
 from tests.e2e import worlds
@@ -33,7 +34,7 @@ from tests.e2e.preview_repository import CLUSTERS, Repository
 from tests.e2e.test_interpreters import GROUP
 from tests.e2e.world import World
 
-pytestmark = [pytest.mark.e2e, pytest.mark.slow]
+pytestmark = [pytest.mark.e2e, pytest.mark.slow, needs.pushed("gitfed apply carries out nothing in pulled clusters")]
 
 FIRST = int(os.environ.get("GITFED_PREVIEW_FIRST", "0"))
 SEEDS = range(FIRST, FIRST + int(os.environ.get("GITFED_PREVIEW_SEEDS", "1")))

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.clusters.embedded import EmbeddedFleet
+from tests.e2e import worlds
 from tests.e2e.test_main_job import BASE, image
 from tests.e2e.world import World, deployment
 from tests.git_servers import HttpsGit, basic, free_port, git_daemon, needs_git_program, serving, sshd
@@ -21,13 +21,9 @@ pytestmark = pytest.mark.e2e
 @pytest.fixture
 def world(tmp_path: Path) -> Iterator[World]:
     """One cluster m1; a source is what differs here, clusters are not."""
-    with EmbeddedFleet(["m1", "m2"], tmp_path) as fleet:
-        made = World(tmp_path, fleet.kubeconfig, ["m1", "m2"], fleet.servers)
-        try:
-            made.push(BASE)
-            yield made
-        finally:
-            made.close()
+    with worlds.embedded(["m1", "m2"], tmp_path) as made:
+        made.push(BASE)
+        yield made
 
 
 def follow(world: World, url: str) -> Any:

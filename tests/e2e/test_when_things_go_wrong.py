@@ -360,6 +360,7 @@ def _uids(world: World, name: str) -> set[str]:
     return {item["metadata"]["uid"] for item in items if item["metadata"]["name"].startswith("d")}
 
 
+@needs.pushed("an agent listens to the one hub that it dialled: no other daemon takes the lead in its cluster")
 def test_two_daemons_the_newer_one_leads_and_the_older_one_stops_writing(world: World) -> None:
     world.push(BASE)
     old = world.daemon()
