@@ -157,9 +157,15 @@ class ClusterLive:
     term: int = 0
     unread: frozenset[Kind] = frozenset()
     """Kinds whose objects could not be listed: their absence is unknown."""
+    unlooked: frozenset[ObjectKey] = frozenset()
+    """Objects that were not seen, and could not be looked up: so is theirs."""
     error: str = ""
     asked: bool = True
     """Whether this process asked the cluster; else what is known of it is what was known before."""
+
+    def is_unread(self, key: ObjectKey) -> bool:
+        """Whether nothing follows from its absence."""
+        return Kind(key.group, key.kind) in self.unread or key in self.unlooked
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ from dataclasses import replace
 from typing import TypeAlias
 
 from gitfed.interpret.registry import Answer, Interpreter, Result
-from gitfed.model.base import Body, ClusterName, Kind, ObjectKey, Problem, Severity, group_of
+from gitfed.model.base import Body, ClusterName, ObjectKey, Problem, Severity, group_of
 from gitfed.model.decisions import Decision, Decisions, Requirement, Share
 from gitfed.model.fleet import Health, LiveObject, LiveState
 from gitfed.model.plan import Binding, Change, RenderedManifest
@@ -177,7 +177,7 @@ def _remembered(
 def _may_run(owner: ObjectKey, cluster: ClusterName, live: LiveState) -> bool:
     """Whether a copy of it is there, or may be where nobody can look now: unknown is not absent."""
     state = live.clusters.get(cluster)
-    if state is None or not state.inventory_read or Kind(owner.group, owner.kind) in state.unread:
+    if state is None or not state.inventory_read or state.is_unread(owner):
         return True
     copy = live.objects.get(owner, {}).get(cluster)
     return copy is not None and bool(copy.uid) and copy.entry is not None

@@ -373,6 +373,14 @@ def test_what_was_not_observed_is_neither_created_nor_deleted() -> None:
     assert acts(plan) == [("create", "a", "shop")]
 
 
+def test_what_could_not_be_looked_up_is_not_taken_for_absent() -> None:
+    unlooked = {**empty().clusters, "a": ClusterLive("a", True, unlooked=frozenset({WEB_KEY}))}
+    plan = plan_of(read(WEB), LiveState(unlooked, {}))
+    assert acts(plan) == [("create", "a", "shop")]
+    (left,) = [change for change in plan.changes or () if change.key == WEB_KEY]
+    assert (left.action, str(left.reason)) == (Action.SKIP, "not observed: it could not be looked up")
+
+
 def test_an_object_of_somebody_else_is_adopted_only_when_asked() -> None:
     theirs = LiveObject(WEB_KEY, "a", "x", "3", ours=False, body={"metadata": {}})
     live = replace(empty(), objects={WEB_KEY: {"a": theirs}})

@@ -54,7 +54,7 @@ class ObservedView:
 
     def absent(self, key: ObjectKey) -> bool:
         live = self.get(key)
-        if live is None or self.observer is None or Kind(key.group, key.kind) in self.observer.live().unread:
+        if live is None or self.observer is None or self.observer.live().is_unread(key):
             return False
         return not live.uid or compare.is_foreign(live)
 

@@ -5,11 +5,13 @@ the newest wins, ownership is decided from label and inventory, and a body is ke
 
 Judging a body costs more than everything else about it, and a rush (a roll-out whose objects change their status again
 and again) brings more of them than anybody asks for. So while `can_wait` says so, only the newest body of an object is
-kept, and judged when somebody asks for the object, or when `observe` finds the time.
+kept, and judged when somebody asks for the object, or by `judge_later`.
 """
 
 from __future__ import annotations
 
+import asyncio
+import itertools
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -19,6 +21,12 @@ from gitfed.edges.kube.inventory import Inventory
 from gitfed.model.base import Body, ClusterName, Digest, Kind, ObjectKey
 from gitfed.model.fleet import Health, InventoryEntry, LiveObject
 from gitfed.model.keys import FEDERATION_LABEL
+
+_LATEST = 0.8
+"""Seconds that judging what was seen is put off at most."""
+_PAUSE = 0.02
+_SLICE = 20
+"""Objects judged in one turn of the loop: a few milliseconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +64,7 @@ class Sightings:
         """The newest bodies of objects that were not judged yet, in the order of their first arrival, with its time
         (time.monotonic())."""
         self._can_wait = can_wait
+        self._later = asyncio.Event()
         self._inventory = inventory
         self._assess = assess
         self._changed = changed
@@ -75,6 +84,21 @@ class Sightings:
             waiting = self.unjudged.pop(key, None)
             if waiting is not None:
                 self._judge(key, waiting[1])
+
+    async def judge_later(self) -> None:
+        """Judge what could wait as soon as the rush is over, the rest in time; others have their turn in between."""
+        while True:
+            await self._later.wait()
+            self._later.clear()
+            while self.unjudged:
+                too_late = time.monotonic() - _LATEST
+                due = [
+                    key
+                    for key, (since, _) in itertools.islice(self.unjudged.items(), _SLICE)
+                    if since <= too_late or not self._can_wait(key)
+                ]
+                self.judge(due)
+                await asyncio.sleep(0 if due else _PAUSE)
 
     def of_kind(self, kind: Kind) -> list[LiveObject]:
         self.judge(list(self.unjudged))
@@ -108,6 +132,7 @@ class Sightings:
         if not keep_body and self._can_wait(key):
             waiting = self.unjudged.get(key)
             self.unjudged[key] = (time.monotonic() if waiting is None else waiting[0], body)
+            self._later.set()
             return
         self.unjudged.pop(key, None)
         self._judge(key, body, keep_body=keep_body)

@@ -17,9 +17,7 @@ What our own writes answered arrives through `observed`, before the watch tells 
 from __future__ import annotations
 
 import asyncio
-import itertools
 import logging
-import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
@@ -27,6 +25,7 @@ from gitfed import errors
 from gitfed.edges.backoff import Backoff
 from gitfed.edges.kube import inventory, reflect, translate
 from gitfed.edges.kube.discovery import Discovery, Resource
+from gitfed.edges.kube.failed_looks import FailedLooks
 from gitfed.edges.kube.object_cache import Assess, Changed, Sightings, identity, is_listed
 from gitfed.edges.kube.object_cache import Assessment as Assessment
 from gitfed.edges.kube.session import Session
@@ -38,11 +37,6 @@ _UNSERVED = Backoff((0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0), 0.0, 0.5)
 """Seconds until a kind that the cluster does not serve is looked for again. An event of a definition cuts it short and
 begins anew: a server says "established" a moment before it serves."""
 _SERVING = (Kind("apiextensions.k8s.io", "CustomResourceDefinition"), Kind("apiregistration.k8s.io", "APIService"))
-_LATEST = 0.8
-"""Seconds that judging what was seen is put off at most."""
-_PAUSE = 0.02
-_SLICE = 20
-"""Objects judged in one turn of the loop: a few milliseconds."""
 _NOT_YET = "not read yet"
 _UNWANTED = "-"
 
@@ -71,8 +65,6 @@ class Observer:
         self._cluster_changed = cluster_changed
         self._backoff = backoff
         self._sightings = Sightings(session.cluster, owned, assess, changed, can_wait)
-        self._can_wait = can_wait
-        self._later = asyncio.Event()
         self._wanted: dict[Kind, str | None] = {}
         self._wants = asyncio.Event()
         self._dropped: set[Kind] = set()
@@ -84,6 +76,7 @@ class Observer:
         of Deployments and not of namespaces would make the one before the other."""
         self._settled = asyncio.Event()
         self._looks: dict[ObjectKey, asyncio.Task[None]] = {}
+        self._failed = FailedLooks(self.look, lambda: cluster_changed(session.cluster))
         owned.on_change(self._entries_changed)
 
     @property
@@ -110,6 +103,7 @@ class Observer:
             repository_id=owned.repository_id,
             term=owned.term,
             unread=frozenset(self._unread) | self._new | looked_for,
+            unlooked=frozenset(key for key in self._failed.keys if self._sightings.seen(key) is None),
             error=self._inventory.problem or next(iter(sorted(self._unread.values())), ""),
         )
 
@@ -129,6 +123,7 @@ class Observer:
                 # In another version the same object has another body.
                 self._unread.pop(kind, None)
                 self._sightings.forget(kind)
+                self._failed.forget(kind)
                 self._dropped.add(kind)
         for kind in chosen:
             if kind not in self._wanted or kind in self._dropped:
@@ -156,17 +151,25 @@ class Observer:
         if body is not None:
             if Kind(*key[:2]) in self._wanted:
                 self._sightings.answered(key, body)
-                self._note_unjudged()
             return
         seen = self._sightings.seen(key)
         if seen is not None and seen.uid == uid:
             self._sightings.remove(key)
 
     async def look(self, key: ObjectKey) -> LiveObject | None:
-        """Read one object now, whatever its label, and keep its body. Raises the session's errors."""
+        """Read one object now, whatever its label, and keep its body. Raises the session's errors; then one that was
+        not seen is unknown until it could be read."""
         kind = Kind(*key[:2])
-        resource = await self._discovery.resource(kind, self._wanted.get(kind))
-        return await self._look(key, resource, keep_body=True)
+        try:
+            resource = await self._discovery.resource(kind, self._wanted.get(kind))
+            return await self._look(key, resource, keep_body=True)
+        except errors.KindUnknown:
+            self._failed.answered(key)  # none of a kind that is not served
+            raise
+        except errors.ClusterError:
+            if kind in self._wanted and self._sightings.seen(key) is None:
+                self._failed.failed(key)
+            raise
 
     @property
     def behind(self) -> bool:
@@ -187,7 +190,8 @@ class Observer:
         try:
             async with asyncio.TaskGroup() as group:
                 group.create_task(self._follow_inventory())
-                group.create_task(self._judge_later())
+                group.create_task(self._sightings.judge_later())
+                group.create_task(self._failed.run(self._wake, self._backoff))
                 following: dict[Kind, tuple[str | None, asyncio.Task[None]]] = {}
                 while True:
                     self._wants.clear()
@@ -204,26 +208,6 @@ class Observer:
             self._inventory.off_change(self._entries_changed)
             for look in self._looks.values():
                 look.cancel()
-
-    async def _judge_later(self) -> None:
-        """Judge what could wait as soon as the rush is over, the rest in time; others have their turn in between."""
-        unjudged = self._sightings.unjudged
-        while True:
-            await self._later.wait()
-            self._later.clear()
-            while unjudged:
-                too_late = time.monotonic() - _LATEST
-                due = [
-                    key
-                    for key, (since, _) in itertools.islice(unjudged.items(), _SLICE)
-                    if since <= too_late or not self._can_wait(key)
-                ]
-                self._sightings.judge(due)
-                await asyncio.sleep(0 if due else _PAUSE)
-
-    def _note_unjudged(self) -> None:
-        if self._sightings.unjudged:
-            self._later.set()
 
     async def _follow_inventory(self) -> None:
         while True:
@@ -368,6 +352,7 @@ class Observer:
                 raise
             body = None
         self._sightings.looked(key, body, moment, keep_body=keep_body)
+        self._failed.answered(key)
         return self._sightings.seen(key)
 
 
@@ -394,7 +379,6 @@ class _Followed:
             self.observer._deleted(key, self.resource, body)
         else:
             self.observer._sightings.store(key, body)
-            self.observer._note_unjudged()
 
     def resumed(self) -> None:
         self.observer._read(self.kind)

@@ -261,6 +261,8 @@ def _unreadable(context: Context, cluster: ClusterName) -> Reason:
         )  # a note of the plan says why, once
     if Kind(context.manifest.key.group, context.manifest.key.kind) in state.unread:
         return Reason(ReasonCode.NOT_OBSERVED, detail="this kind could not be listed")
+    if context.manifest.key in state.unlooked:
+        return Reason(ReasonCode.NOT_OBSERVED, detail="it could not be looked up")
     return NO_REASON
 
 

@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 
+from gitfed import errors
 from gitfed.edges.backoff import Backoff
-from gitfed.edges.kube import apply, observe, translate
+from gitfed.edges.kube import apply, object_cache, observe, translate
 from gitfed.edges.kube.discovery import Discovery
 from gitfed.edges.kube.inventory import Inventory
 from gitfed.edges.kube.session import Answer, Session
@@ -397,6 +398,66 @@ async def test_a_404_that_discovery_does_not_confirm_removes_nothing(place: Plac
             assert seen.observer.objects()[key_of(body)].ours
 
 
+class Silent(Requests):
+    """A server that fails for single objects."""
+
+    fails = True
+
+    async def request(self, method: str, path: str, **options: Any) -> Answer:
+        if self.fails and path.endswith("/configmaps/a"):
+            raise translate.failure("m1", 503, b"the server is busy")
+        return await super().request(method, path, **options)
+
+
+async def test_an_object_that_cannot_be_looked_up_is_unknown_until_it_can(place: Place) -> None:
+    foreign, free = place.config_map("a", {"k": "theirs"}), key_of(place.config_map("b", {}))
+    await place.post(foreign)
+    session = Silent("m1", place.session.connection)
+    async with seeing(place, session=session) as seen:
+        assert await seen.observer.look(free) is None
+        with pytest.raises(errors.ClusterBusy):
+            await seen.observer.look(key_of(foreign))
+        live = seen.observer.live()
+        assert (live.unread, live.unlooked) == (frozenset(), {key_of(foreign)})
+        assert [live.is_unread(key) for key in (key_of(foreign), free)] == [True, False]
+        session.fails = False
+        await seen.until(lambda: not seen.observer.live().unlooked)
+        found = seen.observer.get(key_of(foreign))
+        assert found is not None
+        assert (bool(found.uid), found.ours) == (True, False)
+
+
+async def test_an_object_that_proves_absent_later_is_known_to_be(place: Place) -> None:
+    key = key_of(place.config_map("a", {}))
+    session = Silent("m1", place.session.connection)
+    async with seeing(place, session=session) as seen:
+        with pytest.raises(errors.ClusterBusy):
+            await seen.observer.look(key)
+        assert seen.observer.live().unlooked == {key}
+        session.fails = False
+        await seen.until(lambda: not seen.observer.live().unlooked)
+        assert seen.observer.get(key) is None
+
+
+async def test_an_object_of_a_kind_that_is_not_served_is_absent(place: Place) -> None:
+    kind = Kind("x.io", "Foot")
+    key = ObjectKey(*kind, "default", "a")
+    async with seeing(place, kind) as seen:
+        with pytest.raises(errors.KindUnknown):
+            await seen.observer.look(key)
+        assert not seen.observer.live().is_unread(key)
+
+
+async def test_what_nobody_wants_to_know_of_any_more_is_not_looked_up_again(place: Place) -> None:
+    key = key_of(place.config_map("a", {}))
+    session = Silent("m1", place.session.connection)
+    async with seeing(place, session=session) as seen:
+        with pytest.raises(errors.ClusterBusy):
+            await seen.observer.look(key)
+        seen.observer.want([SECRET])
+        assert not seen.observer.live().unlooked
+
+
 async def test_a_kind_is_followed_as_soon_as_its_definition_is_served(place: Place) -> None:
     group = f"{place.namespace}.example.com"
     federation = f"{FEDERATION}-{place.namespace}"
@@ -460,7 +521,7 @@ async def test_long_lists_are_read_in_pages(place: Place, page: int, monkeypatch
 async def test_what_is_seen_in_a_rush_is_judged_when_it_is_over_though_nobody_asks(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(observe, "_LATEST", 3600.0)
+    monkeypatch.setattr(object_cache, "_LATEST", 3600.0)
     in_a_rush = True
     async with seeing(place, can_wait=lambda key: in_a_rush) as seen:
         stored = await place.post(labelled(place, "mine", {"k": "x"}))
@@ -476,7 +537,7 @@ async def test_what_is_seen_in_a_rush_is_judged_when_it_is_over_though_nobody_as
 async def test_what_is_seen_in_a_rush_that_does_not_end_is_judged_all_the_same(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(observe, "_LATEST", 0.01)
+    monkeypatch.setattr(object_cache, "_LATEST", 0.01)
     async with seeing(place, can_wait=lambda key: True) as seen:
         stored = await place.post(labelled(place, "mine", {"k": "x"}))
         await seen.until(lambda: key_of(stored) in seen.changes)
