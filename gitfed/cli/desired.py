@@ -147,7 +147,7 @@ def finish(checkout: Checkout, usual: str, writing: Writing) -> None:
         click.echo(f"{'removed' if after is None else 'wrote'} {plain.clean(path)}", err=True)
     if not changed:
         return
-    paths = sorted(changed)
+    paths = sorted({*changed, *_settings_left(checkout)})
     if writing.commit:
         made = checkout.opened.repository.commit_paths(paths, message)
         click.echo(f"committed {made[:12]}: {plain.clean(message)}", err=True)
@@ -155,6 +155,12 @@ def finish(checkout: Checkout, usual: str, writing: Writing) -> None:
     else:
         names = " ".join(shlex.quote(path) for path in _told(paths))
         click.echo(f"Next: git add -A -- {names} && git commit -m {shlex.quote(message)} && git push", err=True)
+
+
+def _settings_left(checkout: Checkout) -> Sequence[str]:
+    """The settings, where `gitfed init` wrote them and nobody committed them: a commit without them is no fleet."""
+    path = checkout.repo.settings.origin.path
+    return (path,) if path and not checkout.opened.repository.is_committed(path) else ()
 
 
 def _told(paths: Sequence[str]) -> Sequence[str]:

@@ -134,3 +134,25 @@ def test_a_control_plane_is_read_from_files_or_by_a_kubeconfig(
     checkout: Path, capsys: pytest.CaptureFixture[str]  # noqa: F811
 ) -> None:  # fmt: skip
     assert "read from files or from the control plane?" in refused(capsys, "import", "karmada")
+
+
+def test_the_first_commit_of_a_fleet_has_its_settings(
+    checkout: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,  # noqa: F811
+) -> None:  # fmt: skip
+    (tmp_path / "karmada.yaml").write_text(KARMADA)
+    fresh = tmp_path / "fresh"
+    assert call("init", str(fresh), "--bare-bones", "--name", "acme").exit_code == 0
+    monkeypatch.chdir(fresh)
+    for name, value in (("user.name", "Test"), ("user.email", "test@example.com")):
+        git(fresh, "config", name, value)
+    said = call("import", "karmada", str(tmp_path / "karmada.yaml"), "--into", "first")
+    assert "Next: git add -A -- first/" in said.stderr
+    assert " gitfed.yaml && git commit -m" in said.stderr
+    result = call("import", "karmada", str(tmp_path / "karmada.yaml"), "--into", "fleet", "--commit")
+    assert result.exit_code == 0
+    committed = git(fresh, "show", "--name-only", "--format=", "HEAD").split()
+    assert "gitfed.yaml" in committed
+    assert all(path == "gitfed.yaml" or path.startswith("fleet/") for path in committed)
+    (fresh / "gitfed.yaml").write_text((fresh / "gitfed.yaml").read_text() + "# by hand\n")
+    assert call("import", "karmada", str(tmp_path / "karmada.yaml"), "--into", "again", "--commit").exit_code == 0
+    assert "gitfed.yaml" not in git(fresh, "show", "--name-only", "--format=", "HEAD").split()

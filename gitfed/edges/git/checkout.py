@@ -71,6 +71,14 @@ class Committing(program.Program):
             made = self.run("rev-parse", "HEAD", environment=environment).decode().strip()
         return head, Commit(made)
 
+    def is_committed(self, path: str) -> bool:
+        """Whether the commit that HEAD stands at has a file of this path."""
+        try:
+            self.text("rev-parse", "--verify", "--quiet", f"HEAD:{path}")
+        except SourceError:
+            return False
+        return True
+
     def _head(self) -> str:
         """The commit that HEAD stands at; "" for an unborn branch."""
         try:
