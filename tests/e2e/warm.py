@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -34,8 +35,9 @@ class Process:
     ) -> None:  # fmt: skip
         error.touch()  # who reads it need not wait for the process
         self._process = _FORKED.Process(
-            target=_be, args=(list(arguments), dict(environment), out or Path(os.devnull), error, folder or Path.cwd())
-        )
+            target=_be, args=(list(arguments), dict(environment), out or Path(os.devnull), error, folder or Path.cwd(),
+                              resource.getrlimit(resource.RLIMIT_FSIZE)),
+        )  # fmt: skip
         self._process.start()
         assert self._process.pid is not None
         self.pid = self._process.pid
@@ -74,7 +76,11 @@ def run(
         return subprocess.CompletedProcess(list(arguments), code, out.read_text(), error.read_text())
 
 
-def _be(arguments: list[str], environment: dict[str, str], out: Path, error: Path, folder: Path) -> None:
+def _be(
+    arguments: list[str], environment: dict[str, str], out: Path, error: Path, folder: Path, largest: tuple[int, int]
+) -> None:
+    # A test may set a limit for who is begun now; the process forked from has that of when it began.
+    resource.setrlimit(resource.RLIMIT_FSIZE, largest)
     os.chdir(folder)
     os.environ.clear()
     os.environ.update(environment)
