@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import contextlib
 from collections.abc import AsyncIterator
@@ -20,8 +21,10 @@ from gitfed.hub.search.collection import Budget, Collection
 from gitfed.hub.search.copying import Copying
 from gitfed.model.declared.search import OpenSearchConfig
 from gitfed.model.keys import CACHED_FROM_CLUSTER, LAST_APPLIED
+from tests import patience
 from tests.edges.kube.answering import Server, serving
 from tests.hub import stage
+from tests.hub.doors import members
 from tests.hub.search.test_collection import listed, pod
 
 pytestmark = pytest.mark.skipif(not opensearch.is_installed(), reason="opensearch-py is not installed")
@@ -202,3 +205,39 @@ async def test_an_address_that_is_not_contacted_and_one_that_is_silent_are_told(
             await store.write([opensearch.Operation("i", "1", b"{}")])
         assert told.value.message.startswith(said)
         await store.close()
+
+
+async def test_of_two_registries_the_one_with_a_store_alone_is_copied(tmp_path: Path) -> None:
+    def registry(name: str, kind: str, **more: object) -> str:
+        spec = {"targetCluster": {}, "resourceSelectors": [{"apiVersion": "v1", "kind": kind}], **more}
+        body = {"apiVersion": "search.karmada.io/v1alpha1", "kind": "ResourceRegistry", "metadata": {"name": name}}
+        return orjson.dumps({**body, "spec": spec}).decode()
+
+    async def named(staged: stage.Staged, resource: str) -> set[tuple[str, str]]:
+        path = f"/apis/search.karmada.io/v1alpha1/search/cache/api/v1/{resource}?labelSelector=mine"
+        status, text = await stage.get(staged, path, token="ann")
+        found = [one["metadata"] for one in orjson.loads(text)["items"]] if status == 200 else []
+        return {(one["annotations"][CACHED_FROM_CLUSTER], one["name"]) for one in found}
+
+    store = Store()
+    async with serving(store) as server:
+        documents = (
+            stage.policy("view", subjects=[stage.user("ann")], allow=["view"]), registry("a", "Namespace"),
+            registry("b", "ConfigMap", backendStore={"openSearch": {"addresses": [server.url]}}),
+        )  # fmt: skip
+        async with members.embedded(tmp_path, ("m1", "m2"), *documents) as (staged, fleet):
+            for name in ("m1", "m2"):
+                members.allow(fleet, name, "ann", members.EVERYTHING)
+                fleet[name].api.create("namespaces", {"metadata": {"name": "shop", "labels": {"mine": "yes"}}})
+                body = {"metadata": {"name": f"of-{name}", "namespace": "shop", "labels": {"mine": "yes"}}}
+                fleet[name].api.create("configmaps", body)
+            wanted = {"namespaces": {("m1", "shop"), ("m2", "shop")}, "configmaps": {("m1", "of-m1"), ("m2", "of-m2")}}
+            async with asyncio.timeout(patience.SECONDS):
+                while {name: await named(staged, name) for name in wanted} != wanted:  # noqa: ASYNC110
+                    await asyncio.sleep(0.05)
+            await stage.until(lambda: {"of-m1", "of-m2"} <= {one["metadata"]["name"] for one in copies(store)})
+            assert {index for index, _ in store.documents} == set(store.indices) == {"kubernetes-configmap"}
+
+
+def copies(store: Store) -> list[Document]:
+    return list(store.documents.values())
