@@ -28,6 +28,7 @@ BENCHES = {
     "agents": "1,000 agents × 200 objects at one hub: a restart, one commit, quiet (AGENTS, OBJECTS: other sizes)",
     "pulled": "pushes and a roll-out through agents against the same without; what an idle agent is",
     "pool": "one commit to 30 clusters of a pool: three members against one",
+    "doors": "a GET through a door against a direct one; watches of 10 clusters told to 20 clients",
     "search": "a list of 10,000 cached pods against writing their JSON; what a cached pod weighs",
     "steady": "requests of an unchanged cycle",
     "drift": "100 objects changed by somebody at once: repair against writing them once",

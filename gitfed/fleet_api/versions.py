@@ -11,9 +11,10 @@ from __future__ import annotations
 
 import base64
 import binascii
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+
+import orjson
 
 Versions = Mapping[str, str]
 """By cluster."""
@@ -58,14 +59,13 @@ def decode_continue(text: str) -> Continue | None:
 
 
 def _packed(value: Mapping[str, str]) -> str:
-    text = json.dumps(value, separators=(",", ":"))
-    return base64.urlsafe_b64encode(text.encode()).rstrip(b"=").decode()
+    return base64.urlsafe_b64encode(orjson.dumps(value)).rstrip(b"=").decode()
 
 
 def _unpacked(text: str) -> object:
     try:
-        return json.loads(base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True))
-    except (binascii.Error, ValueError, RecursionError):
+        return orjson.loads(base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True))
+    except (binascii.Error, ValueError):
         return None
 
 

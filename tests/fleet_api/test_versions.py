@@ -27,7 +27,7 @@ def test_versions_have_the_form_of_karmada(meaning: dict[str, str], text: str) -
     assert versions.decode(text) == meaning
 
 
-@pytest.mark.parametrize("text", ["", "100", "!!", "bm8", "W10", "eyJhIjoxfQ", "=", "eyJ"])
+@pytest.mark.parametrize("text", ["", "100", "!!", "bm8", "W10", "eyJhIjoxfQ", "=", "eyJ", "eyJhIjoiXHVkODAwIn0"])
 def test_what_is_none_of_ours_counts_as_none(text: str) -> None:
     assert versions.decode(text) == {}
     assert versions.of_cluster(text, "member1") == ""

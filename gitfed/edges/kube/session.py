@@ -300,7 +300,14 @@ class Session:
         )
 
     async def split(self, response: aiohttp.ClientResponse) -> AsyncIterator[bytes]:
-        """aiohttp's own `readline` refuses lines longer than its buffer; objects of 3 MiB are allowed."""
+        """The lines of a watch, one by one."""
+        async for lines in self.parts(response):
+            for line in lines:
+                yield line
+
+    async def parts(self, response: aiohttp.ClientResponse) -> AsyncIterator[list[bytes]]:
+        """The lines of a watch, as many at a time as came together. aiohttp's own `readline` refuses lines longer than
+        its buffer; objects of 3 MiB are allowed."""
         rest = bytearray()
         try:
             async for chunk in response.content.iter_any():
@@ -311,12 +318,10 @@ class Session:
                     continue
                 first, *others = chunk.split(b"\n")
                 rest += first
-                if rest:
-                    yield bytes(rest)
-                rest = bytearray(others.pop())
-                for line in others:
-                    if line:
-                        yield line
+                lines = [line for line in (bytes(rest), *others[:-1]) if line]
+                rest = bytearray(others[-1])
+                if lines:
+                    yield lines
         except translate.NO_ANSWER as error:
             raise translate.unreachable(self.cluster, error, server=self.connection.server) from error
 

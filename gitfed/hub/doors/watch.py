@@ -30,8 +30,10 @@ from gitfed.hub.server import Hub
 
 _LOOK = 2.0
 """Seconds between two looks at which clusters there are."""
-_BEHIND = 1000
-"""Events that members may be ahead of the client."""
+_BEHIND = 16
+"""Parts of watches that members may be ahead of the client, each of one event or of as many as came together."""
+_TOGETHER = 256 << 10
+"""Bytes of lines from which on what was told is written: one write for each event would cost more than the event."""
 
 
 class Watch:
@@ -125,12 +127,12 @@ async def _follow(
     ends: asyncio.Task[None],
 ) -> None:
     """Pass on what the streams tell until one of them is over, or `ends` is."""
-    events: asyncio.Queue[tuple[str, bytes] | None] = asyncio.Queue(_BEHIND)
+    events: asyncio.Queue[tuple[str, list[bytes]] | None] = asyncio.Queue(_BEHIND)
 
     async def read(session: Session, stream: aiohttp.ClientResponse) -> None:
         with contextlib.suppress(ClusterError):
-            async for line in session.split(stream):
-                await events.put((session.cluster, line))
+            async for lines in session.parts(stream):
+                await events.put((session.cluster, lines))
         await events.put(None)
 
     async def wait() -> None:
@@ -140,18 +142,32 @@ async def _follow(
     tasks = [asyncio.create_task(read(session, stream)) for session, stream in streams]
     tasks.append(asyncio.create_task(wait()))
     try:
-        while (item := await events.get()) is not None:
-            cluster, line = item
-            try:
-                event = merged.event(cluster, orjson.loads(line))
-            except (ValueError, TypeError, AttributeError):
-                return  # it speaks another language than it was asked for
-            if event is None:
-                continue
-            await answer.write(orjson.dumps(event) + b"\n")
-            if event.get("type") == "ERROR":
-                return
+        goes_on = True
+        while goes_on:
+            told: list[bytes] = []
+            taken = 0
+            while goes_on and (not taken or (taken < _TOGETHER and not events.empty())):
+                item = await events.get()
+                goes_on = item is not None and _tell(merged, *item, told)
+                taken += sum(map(len, item[1])) if item is not None else 0
+            if told:
+                await answer.write(b"".join(told))
     finally:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def _tell(merged: Merged, cluster: str, lines: list[bytes], told: list[bytes]) -> bool:
+    """Add to `told` what the client is told of these lines; whether the watch goes on."""
+    for line in lines:
+        try:
+            event = merged.event(cluster, orjson.loads(line))
+        except (ValueError, TypeError, AttributeError):
+            return False  # it speaks another language than it was asked for
+        if event is None:
+            continue
+        told += (orjson.dumps(event), b"\n")
+        if event.get("type") == "ERROR":
+            return False
+    return True

@@ -255,6 +255,35 @@ async def test_a_watch_tells_of_all_clusters_and_goes_on_from_its_last_version(t
             assert {one[:3] for one in await _events(got, 2)} == {("ADDED", "m1", "c"), ("ADDED", "m2", "b")}
 
 
+async def test_what_a_member_tells_at_once_is_told_in_order_up_to_its_error(tmp_path: Path) -> None:
+    def line(kind: str, name: str, version: str) -> bytes:
+        body = {"kind": "ConfigMap", "metadata": {"name": name, "resourceVersion": version}}
+        return json.dumps({"type": kind, "object": body}).encode() + b"\n"
+
+    said = line("ADDED", "a", "5") + line("MODIFIED", "a", "6") + line("ADDED", "b", "7")
+    gone = b'{"type":"ERROR","object":{"kind":"Status","code":410}}\n'
+    for end, last in ((gone, ["ERROR"]), (b"no JSON\n", [])):
+        whole = said + end + line("ADDED", "late", "9")
+
+        async def serve(
+            member: members.Exact, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, whole: bytes = whole
+        ) -> None:
+            await member.head(reader)
+            # The second part begins in the middle of an event.
+            parts = b"".join(b"%x\r\n%b\r\n" % (len(one), one) for one in (whole[:20], whole[20:]))
+            writer.write(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + parts)
+            await reader.read()
+
+        folder = tmp_path / f"ends-with-{len(last)}"
+        folder.mkdir()
+        async with members.exact(folder, serve) as (staged, _):
+            _, text = await stage.get(staged, f"{MAPS}?watch=true", token="ann")
+        events = [json.loads(one) for one in text.splitlines()]
+        assert [one["type"] for one in events] == ["ADDED", "MODIFIED", "ADDED", *last]
+        told = [versions.decode(one["object"]["metadata"]["resourceVersion"]) for one in events[:3]]
+        assert told == [{"m1": "5"}, {"m1": "6"}, {"m1": "7"}]
+
+
 async def test_a_watch_ends_with_any_of_its_clusters_and_when_one_comes(tmp_path: Path) -> None:
     async with (
         fleet_of(tmp_path) as (staged, fleet),
