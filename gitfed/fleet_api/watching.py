@@ -17,6 +17,33 @@ _INITIAL_END = "k8s.io/initial-events-end"
 """Of the bookmark that follows what is there at the beginning, where a client asks for that (`sendInitialEvents`)."""
 
 
+def beginning(listed: Mapping[str, Any], *, bookmark: bool) -> list[Body]:
+    """A list as the first events of a watch that goes on from the list's version.
+
+    In the order of their versions: who is cut off in the middle goes on from the last one that came, and is told the
+    others again because they are newer. What an API server tells at the beginning of a watch without a version is in
+    the order of names: from there a client would miss some, or hear of changes that it knows.
+    `bookmark`: whether the client asked for such.
+    """
+    if merge.is_table(listed):
+        table = {name: value for name, value in listed.items() if name != "metadata"}
+        return _in_order([{"type": "ADDED", "object": {**table, "rows": [row]}} for row in listed.get("rows") or ()])
+    kind, api_version = str(listed.get("kind", "")).removesuffix("List"), listed.get("apiVersion")
+    own = {"kind": kind, "apiVersion": api_version}
+    events = _in_order([{"type": "ADDED", "object": {**own, **item}} for item in listed.get("items") or ()])
+    version = (listed.get("metadata") or {}).get("resourceVersion")
+    if bookmark and version:
+        events.append({"type": "BOOKMARK", "object": {**own, "metadata": {"resourceVersion": version}}})
+    return events
+
+
+def _in_order(events: list[Body]) -> list[Body]:
+    found = [_version(event["object"]) for event in events]
+    if not all(version.isdecimal() for version in found):
+        return events  # of an API server of another make: nothing can be told from its versions
+    return [event for _, event in sorted(zip(map(int, found), events, strict=True), key=lambda one: one[0])]
+
+
 class Merged:
     """`told`: the version that the client named."""
 

@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitfed.fleet_api import discovery, merge, versions
+from gitfed.fleet_api import discovery, merge, versions, watching
 from gitfed.fleet_api.watching import Merged
 from gitfed.model.keys import CACHED_FROM_CLUSTER
 
@@ -88,6 +88,26 @@ def test_an_event_moves_its_clusters_version_on() -> None:
         {"m1": "10", "m2": "2", "m3": "3"}, {"m1": "10", "m2": "20", "m3": "3"}, {"m1": "11", "m2": "20", "m3": "3"}
     ]  # fmt: skip
     assert [one["object"]["metadata"]["annotations"][CACHED_FROM_CLUSTER] for one in seen if one] == ["m1", "m2", "m1"]
+
+
+def test_what_is_there_at_the_beginning_comes_in_the_order_of_versions() -> None:
+    def named(name: str, version: str) -> dict[str, Any]:
+        return {"metadata": {"name": name, "resourceVersion": version}}
+
+    listed = {"kind": "ConfigMapList", "apiVersion": "v1", "metadata": {"resourceVersion": "12"},
+              "items": [named("a", "9"), named("b", "10"), named("c", "3")]}  # fmt: skip
+    events = watching.beginning(listed, bookmark=True)
+    told = [(one["type"], one["object"]["kind"], one["object"]["metadata"]["resourceVersion"]) for one in events]
+    assert told == [("ADDED", "ConfigMap", "3"), ("ADDED", "ConfigMap", "9"), ("ADDED", "ConfigMap", "10"),
+                    ("BOOKMARK", "ConfigMap", "12")]  # fmt: skip
+    assert watching.beginning(listed, bookmark=False) == events[:-1]
+    rows = [{"cells": [one["metadata"]["name"]], "object": one} for one in listed["items"]]  # type: ignore[index]
+    table = {"kind": "Table", "apiVersion": "meta.k8s.io/v1", "columnDefinitions": [{"name": "Name"}], "rows": rows}
+    assert [one["object"]["rows"][0]["cells"] for one in watching.beginning(table, bookmark=True)] == [
+        ["c"],
+        ["a"],
+        ["b"],
+    ]
 
 
 def test_the_beginning_is_over_when_it_is_in_every_cluster() -> None:

@@ -116,6 +116,19 @@ async def test_pages_of_a_list_go_on_in_the_next_cluster(tmp_path: Path) -> None
         assert (status, body["reason"]) == (410, "Expired")
 
 
+async def test_a_list_that_breaks_off_in_the_middle_of_a_cluster_is_begun_anew(tmp_path: Path) -> None:
+    async with fleet_of(tmp_path) as (staged, fleet):
+        for name in ("m1", "m2"):
+            members.allow(fleet, name, "ann", EVERYTHING)
+        for name in "abc":
+            put(fleet, "m1", name)
+        _, body = await ask(staged, "GET", f"{MAPS}?limit=2")
+        await fleet["m1"].faults.down()
+        status, refused = await ask(staged, "GET", f"{MAPS}?limit=2&continue={body['metadata']['continue']}")
+        assert (status, refused["reason"]) == (410, "Expired"), "what was told of m1 would stay for ever"
+        assert refused["message"].endswith("the list goes on in the middle of that cluster: begin it anew")
+
+
 async def test_writes_go_to_the_cluster_that_has_the_object(tmp_path: Path) -> None:
     async with fleet_of(tmp_path) as (staged, fleet):
         for name in ("m1", "m2"):
@@ -277,7 +290,8 @@ async def test_what_a_member_tells_at_once_is_told_in_order_up_to_its_error(tmp_
         folder = tmp_path / f"ends-with-{len(last)}"
         folder.mkdir()
         async with members.exact(folder, serve) as (staged, _):
-            _, text = await stage.get(staged, f"{MAPS}?watch=true", token="ann")
+            asked = f"{MAPS}?watch=true&resourceVersion={versions.encode({'m1': '4'})}"
+            _, text = await stage.get(staged, asked, token="ann")
         events = [json.loads(one) for one in text.splitlines()]
         assert [one["type"] for one in events] == ["ADDED", "MODIFIED", "ADDED", *last]
         told = [versions.decode(one["object"]["metadata"]["resourceVersion"]) for one in events[:3]]
