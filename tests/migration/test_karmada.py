@@ -105,6 +105,40 @@ def test_the_first_plan_leaves_everything_where_its_binding_says() -> None:
             assert binding.shares == before.shares, key
 
 
+def test_a_failover_that_is_under_way_goes_on() -> None:
+    """The old copy stays until its task is over, and nothing goes back to where work is leaving."""
+    bodies = examples()
+    repo = snapshot({"all.json": json.dumps({"apiVersion": "v1", "kind": "List", "items": bodies})})
+    nothing = Decisions(repository_id="r")
+    plan = plan_of(repo, nothing)
+    divided = {key for key, binding in plan.bindings.items() if binding.divided}
+    web = next(one for one in decided(plan, nothing).bindings.values() if one.key in divided and len(one.shares) > 1)
+    left = web.shares[0]
+    document = yaml.load_all(emit.dump(bindings.to_document(web)).encode())[0]
+    document["spec"]["clusters"] = document["spec"]["clusters"][1:]
+    document["spec"]["clusters"][0]["replicas"] += left.replicas
+    document["spec"]["gracefulEvictionTasks"] = [
+        {"fromCluster": left.cluster, "replicas": left.replicas, "purgeMode": "Gracefully",
+         "reason": "TaintUntolerated", "producer": "TaintManager",
+         "creationTimestamp": NOW.isoformat().replace("+00:00", "Z")}
+    ]  # fmt: skip
+    taken = convert([*map(as_stored, bodies), as_stored(document)], with_secrets=True)
+    (decision,) = map(bindings.from_document, taken.decisions)
+    assert [task.from_cluster for task in decision.evictions] == [left.cluster]
+    after = plan_of(imported(taken), Decisions(repository_id="r", bindings={decision.key: decision})).bindings[web.key]
+    assert after.decision is not None
+    assert after.decision.shares == decision.shares
+    assert [task.from_cluster for task in after.decision.evictions] == [left.cluster]
+
+
+def test_an_object_of_a_group_that_nobody_knows_is_taken_as_it_is() -> None:
+    widget = {"apiVersion": "acme.example/v3", "kind": "Widget", "metadata": {"name": "w", "namespace": "shop"},
+              "spec": {"size": 3}}  # fmt: skip
+    taken = convert([as_stored(widget)])
+    (made,) = imported(taken).manifests.values()
+    assert made.body == widget
+
+
 def test_an_autoscaler_is_taken_without_what_it_did() -> None:
     rule = {"name": "up", "schedule": "0 8 * * *", "targetReplicas": 3}
     spec = {"scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}, "rules": [rule]}
