@@ -12,7 +12,7 @@ from gitfed.cli.options import Output
 from gitfed.cli.output import listing
 from gitfed.model.agent_presence import AgentPresence, Holding
 from gitfed.views import agents
-from tests.cli.world import gitfed, repository
+from tests.cli.world import commit, git, gitfed, repository
 from tests.daemon.test_member_facts import NOW
 from tests.e2e.pulled import cluster
 from tests.e2e.world import config_map, policy, settings
@@ -24,6 +24,12 @@ FILES = {
     "policy.json": policy("all", ["edge"], (("v1", "ConfigMap"),)),
     "a.json": config_map("a", {"x": "1"}),
 }
+PUSHED = """\
+apiVersion: cluster.karmada.io/v1alpha1
+kind: Cluster
+metadata: {name: here}
+spec: {syncMode: Push}
+"""
 POOLED = """\
 apiVersion: cluster.karmada.io/v1alpha1
 kind: Cluster
@@ -52,11 +58,26 @@ def test_what_looks_says_that_only_the_agent_reaches_the_cluster(command: str, a
     assert NOT_ASKED in done.out + done.err
 
 
-def test_an_apply_carries_out_nothing_there_and_says_who_does(arguments: tuple[str, ...], tmp_path: Path) -> None:
+def test_an_apply_of_agents_clusters_alone_is_refused_and_records_nothing(
+    arguments: tuple[str, ...], tmp_path: Path
+) -> None:
+    """A daemon beside it would be told of a state that it has not written."""
+    done = gitfed("apply", *arguments, "--data-dir", tmp_path / "data")
+    assert (done.code, done.out) == (exits.UNREACHABLE, "")
+    assert done.err == (
+        "error: nothing can be applied by hand: only agents reach the clusters, and these listen to gitfed run alone\n"
+        "hint: push the commit: the daemon applies it\n"
+    )
+    assert git(tmp_path / "fleet", "branch", "--all", "--list", "*gitfed*") == ""
+
+
+def test_an_apply_carries_out_nothing_where_an_agent_is_and_says_who_does(
+    arguments: tuple[str, ...], tmp_path: Path
+) -> None:
+    commit(tmp_path / "fleet", {"clusters/here.yaml": PUSHED})
     done = gitfed("apply", *arguments, "--data-dir", tmp_path / "data")
     assert done.code == exits.UNREACHABLE
     assert "unreachable: edge: only its agent reaches it, and that listens to gitfed run alone\n" in done.err
-    assert "0 writes" in done.out + done.err
 
 
 def test_agents_are_asked_of_a_hub(arguments: tuple[str, ...]) -> None:

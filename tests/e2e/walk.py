@@ -369,7 +369,9 @@ class Walk:
             "--data-dir", str(self.world.directory / "old-data"), check=False,
         )  # fmt: skip
         said = f"{done.stdout}\n{done.stderr}"
-        if not (self.check.down or self.faulty or needs.PULLED):
+        if needs.PULLED and not self.faulty:
+            assert (done.returncode, "nothing can be applied by hand" in done.stderr) == (4, True), said
+        elif not (self.check.down or self.faulty):
             assert (done.returncode, "a daemon leads in" in done.stderr) == (4, True), said
         elif done.returncode != 4:
             # No cluster told who leads: then the gate holds what goes back behind the applied commit.

@@ -158,6 +158,12 @@ class Fleet:
 
     def claim(self) -> None:
         """Lead from now on. Raises NotOwned, and nothing was written, where that is left to a daemon."""
+        by_hand = leader.kind(self._options.leader) == leader.ONE_SHOT
+        if by_hand and self.members and all(isinstance(one, PulledMember) for one in self.members.values()):
+            raise errors.NotOwned(
+                "nothing can be applied by hand: only agents reach the clusters, and these listen to gitfed run alone",
+                hint="push the commit: the daemon applies it",
+            )
         if not self._options.takes_over:
             place = leader.place(self._options.leader)
             led = sorted(name for name, member in self.members.items() if member.led_by_daemon(but=place))
