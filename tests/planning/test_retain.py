@@ -8,7 +8,7 @@ import pytest
 
 from gitfed.interpret.native import Native
 from gitfed.interpret.registry import Inputs, Interpreter, InterpretError, Operation
-from gitfed.planning.objects import retain
+from gitfed.planning.objects import diff, retain
 
 NATIVE = Interpreter([Native()])
 RETAIN = {"resourcetemplate.karmada.io/retain-replicas": "true"}
@@ -233,3 +233,30 @@ def test_a_field_inside_a_value_that_somebody_owns_as_a_whole_is_theirs() -> Non
     sent = retain.for_apply(desired, live, NATIVE)
     assert sent is not None
     assert sent["spec"] == {"selector": {}}
+
+
+def test_the_generated_selector_of_an_adopted_job_is_no_difference() -> None:
+    """It was sent along, so the server records it as ours: to take it away was tried for ever."""
+    template = {"spec": {"containers": [{"name": "c", "image": "busybox"}], "restartPolicy": "Never"}}
+    job = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "j"}, "spec": {"template": template}}
+    generated = {"batch.kubernetes.io/controller-uid": "u", "batch.kubernetes.io/job-name": "j"}
+    fields: dict[str, Any] = {
+        "f:spec": {"f:selector": {}, "f:template": {"f:metadata": {"f:labels": {}}, "f:spec": {"f:restartPolicy": {}}}}
+    }
+    live = {
+        **job,
+        "metadata": {"name": "j", "resourceVersion": "5", "managedFields": [manager("gitfed", fields)]},
+        "spec": {"selector": {"matchLabels": {"batch.kubernetes.io/controller-uid": "u"}},
+                 "template": {**template, "metadata": {"labels": generated}}},
+    }  # fmt: skip
+
+    def found(live: dict[str, Any]) -> list[str]:
+        ignored = diff.ignored_pointers(job, live)
+        return [one.pointer for one in diff.diff(job, live, owned=diff.owned_fields(live, "gitfed"), ignore=ignored)]
+
+    assert found(live) == []
+    sent = retain.for_apply(job, live, NATIVE)
+    assert sent is not None
+    assert sent["spec"]["selector"] == live["spec"]["selector"]
+    more = {**live["spec"]["selector"], "matchExpressions": [{"key": "a", "operator": "Exists"}]}
+    assert found({**live, "spec": {**live["spec"], "selector": more}}) == ["/spec/selector"], "that one was ours"

@@ -178,8 +178,16 @@ class _Run:
                 continue
             if isinstance(have[name], dict) and inside and (name in _GRANULAR_MAPS or place == ()):
                 self.removed_members({}, have[name], here, inside)
-            else:
+            elif not (self.ignore and self.belongs_to_cluster(have[name], here)):
                 self.found(here, have[name], _ABSENT)
+
+    def belongs_to_cluster(self, value: Any, place: Pointer) -> bool:
+        """Whether all that is in it stays with the cluster: the selector of a Job has nothing but generated labels, and
+        is recorded as ours since they were sent along (`retain.for_apply`)."""
+        return isinstance(value, dict) and bool(value) and all(
+            (*place, name) in self.ignore or self.belongs_to_cluster(inside, (*place, name))
+            for name, inside in value.items()
+        )  # fmt: skip
 
     def whole(self, place: Pointer, extra: _Extra) -> _Extra:
         """Inside a value that is ours as one."""
