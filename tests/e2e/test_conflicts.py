@@ -99,3 +99,26 @@ def test_what_was_left_to_others_is_left_too_when_a_policy_takes_an_orphan_up_ag
     world.push(again)
     world.until(lambda: {image(world, "web", "m1"), image(world, "web", "m2")} == {"nginx:1.28"}, "the rest is written")
     assert (replicas(world, "m1"), replicas(world, "m2")) == (5, 3)
+
+
+def test_a_job_that_was_there_is_taken_over_and_is_no_difference_any_more(world: World) -> None:
+    """Its generated selector goes along with what is sent, and is recorded as ours."""
+    pods = {"spec": {"containers": [{"name": "c", "image": "busybox"}], "restartPolicy": "Never"}}
+    job = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "once", "namespace": "shop"},
+           "spec": {"template": pods}}  # fmt: skip
+    space = {"metadata": {"name": "shop"}}
+    world.ask("m1", "POST", "/api/v1/namespaces", space)
+    made = world.ask("m1", "POST", world.path("Job", "shop"), job)
+    rule = policy("jobs", ["m1"], (("batch/v1", "Job"),), conflictResolution="Overwrite")
+    world.push({**BASE, "job.json": json.dumps(job), "policies/jobs.json": rule})
+    world.apply()
+    found = world.get("m1", "Job", "shop", "once")
+    assert found is not None
+    assert found["metadata"]["uid"] == made["metadata"]["uid"]
+    assert "gitfed.io/binding" in found["metadata"]["labels"]
+    assert found["spec"]["selector"] == made["spec"]["selector"]
+    left = json.loads(
+        world.gitfed("plan", "--repo", str(world.bare), "--live", "--kubeconfig", str(world.kubeconfig),
+                     "-o", "json").stdout
+    )["changes"]  # fmt: skip
+    assert [one["action"] for one in left if one["kind"] == "Job"] in ([], ["noop"])
