@@ -211,6 +211,8 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0, help="The same seed chooses the same changes.")
     parser.add_argument("--limit", type=float, default=300.0, help="Seconds for the tests of one change.")
     given = parser.parse_args()
+    if missing := [path for path in given.paths if not (ROOT / path).exists()]:
+        parser.error(f"there is no {missing[0]} in {ROOT.name}/")
     possible = [mutation for path in modules(given.paths) for mutation in mutations_of(path)]
     chosen = random.Random(given.seed).sample(possible, min(given.count, len(possible)))
     survived = 0

@@ -105,8 +105,8 @@ def command(
     What is applied is a branch: the one that HEAD names, or that of --rev. With PLANFILE (from gitfed plan --out) the
     plan is built again and refused, with the difference, if its decisions or changes are not the reviewed ones.
 
-    Where a daemon leads, nothing is applied: it applies what is pushed. In a clone the state branch of its origin is
-    fetched and pushed to.
+    Where a daemon leads, nothing is applied: it applies what is pushed. So where agents keep every cluster, which
+    listen to gitfed run alone. In a clone the state branch of its origin is fetched and pushed to.
 
     \b
     gitfed apply --dry-run=client
