@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from selenium import webdriver
-from selenium.common.exceptions import NoSuchElementException, StaleElementReferenceException
+from selenium.common.exceptions import NoSuchElementException, StaleElementReferenceException, WebDriverException
 from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
@@ -26,6 +26,8 @@ from tests.hub.stage import Staged, staged
 
 WIDTHS = (360, 1280, 2560)
 SCHEMES = ("light", "dark")
+# What chromedriver answers, in place of the error that WebDriver has for it, between a page and the next one.
+_REPLACED = "Node with given id does not belong to the document"
 _CHOSEN_CERTIFICATES = "profile.content_settings.exceptions.auto_select_certificate"
 
 
@@ -98,7 +100,13 @@ class Browser:
         return self.driver.find_element(By.CSS_SELECTOR, selector)
 
     def text(self, selector: str = "main") -> str:
-        return self.find(selector).text
+        """Raises StaleElementReferenceException where the page was replaced while it was read."""
+        try:
+            return self.find(selector).text
+        except WebDriverException as error:
+            if _REPLACED in str(error.msg):
+                raise StaleElementReferenceException(error.msg) from error
+            raise
 
     def press(self, *keys: str) -> None:
         ActionChains(self.driver).send_keys(*keys).perform()
