@@ -102,13 +102,15 @@ def test_what_was_left_to_others_is_left_too_when_a_policy_takes_an_orphan_up_ag
 
 
 def test_a_job_that_was_there_is_taken_over_and_is_no_difference_any_more(world: World) -> None:
-    """Its generated selector goes along with what is sent, and is recorded as ours."""
+    """Its generated selector goes along with what is sent, and is recorded as ours. Karmada creates a Job with an empty
+    one, so that it is the owner of what the server fills in."""
     pods = {"spec": {"containers": [{"name": "c", "image": "busybox"}], "restartPolicy": "Never"}}
     job = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "once", "namespace": "shop"},
            "spec": {"template": pods}}  # fmt: skip
     space = {"metadata": {"name": "shop"}}
     world.ask("m1", "POST", "/api/v1/namespaces", space)
-    made = world.ask("m1", "POST", world.path("Job", "shop"), job)
+    theirs = {**job, "spec": {"selector": {}, "template": pods}}
+    made = world.ask("m1", "POST", world.path("Job", "shop") + "?fieldManager=karmada-controller-manager", theirs)
     rule = policy("jobs", ["m1"], (("batch/v1", "Job"),), conflictResolution="Overwrite")
     world.push({**BASE, "job.json": json.dumps(job), "policies/jobs.json": rule})
     world.apply()

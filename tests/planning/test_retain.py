@@ -6,8 +6,10 @@ from typing import Any
 
 import pytest
 
+from gitfed.edges.kube import adopt
 from gitfed.interpret.native import Native
 from gitfed.interpret.registry import Inputs, Interpreter, InterpretError, Operation
+from gitfed.model.base import Body
 from gitfed.planning.objects import diff, retain
 
 NATIVE = Interpreter([Native()])
@@ -25,6 +27,12 @@ def deployment(replicas: int | None = 3, labels: dict[str, str] | None = None, *
 
 def manager(name: str, fields: dict[str, Any], operation: str = "Apply") -> dict[str, Any]:
     return {"manager": name, "operation": operation, "fieldsV1": fields}
+
+
+def taken_over(live: Body) -> Body:
+    entries = [{**entry, "apiVersion": live["apiVersion"]} for entry in live["metadata"]["managedFields"]]
+    seen = {**live, "metadata": {**live["metadata"], "managedFields": entries}}
+    return adopt.migrated(seen, adopt.patch(seen, manager="gitfed"))
 
 
 REPLICAS: dict[str, Any] = {"f:spec": {"f:replicas": {}}}
@@ -185,12 +193,30 @@ def test_what_a_rule_made_of_both_is_sent_whoever_owns_the_field() -> None:
 def test_when_an_object_is_adopted_nothing_is_left_to_its_earlier_writers() -> None:
     """Their fields become ours: what we then leave out would go."""
     live = widget(9, resourceVersion="5", managedFields=[manager("kubectl", {"f:spec": {"f:size": {}}}, "Update")])
-    sent = retain.for_apply(widget(1), live, Interpreter([Custom()]), adopting=True)
+    sent = retain.for_apply(widget(1), taken_over(live), Interpreter([Custom()]))
     assert sent == widget(9, resourceVersion="5")
     scaled = deployment(7, resourceVersion="5", managedFields=[manager("kubectl", REPLICAS, "Update")])
-    sent = retain.for_apply(deployment(), scaled, NATIVE, adopting=True)
+    sent = retain.for_apply(deployment(), taken_over(scaled), NATIVE)
     assert sent is not None
     assert sent["spec"] == {"replicas": 7}
+
+
+def test_a_field_of_an_earlier_writer_is_kept_though_the_manifest_lacks_it() -> None:
+    """Karmada creates a Job with an empty selector, and so owns the one that the server generates."""
+    job: Body = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "once"}, "spec": {"parallelism": 1}}
+    selector = {"matchLabels": {"batch.kubernetes.io/controller-uid": "6f"}}
+    theirs = manager("karmada-controller-manager", {"f:spec": {"f:selector": {}}}, "Update")
+    live: Body = {
+        **job,
+        "metadata": {"name": "once", "resourceVersion": "5", "managedFields": [theirs]},
+        "spec": {"parallelism": 1, "selector": selector},
+    }
+    sent = retain.for_apply(job, taken_over(live), NATIVE)
+    assert sent is not None
+    assert sent["spec"] == {"parallelism": 1, "selector": selector}
+    left = manager("job-operator", {"f:spec": {"f:selector": {}}}, "Update")
+    live["metadata"]["managedFields"] = [left]
+    assert retain.for_apply(job, taken_over(live), NATIVE) is None
 
 
 def test_a_rule_of_its_own_replaces_the_native_one() -> None:

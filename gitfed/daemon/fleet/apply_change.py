@@ -65,20 +65,20 @@ class Writing:
             if found is None or found.body is None:
                 return ApplyResult(change.cluster, change.key, "failed", "was deleted meanwhile", retry=True)
             try:
-                body = await self._retained(rendered.body, found.body, adopting=False)
+                body = await self._retained(rendered.body, found.body)
             except errors.NotRetained as error:
                 return ApplyResult(change.cluster, change.key, "failed", error.message, retry=True)
             change = replace(change, live=found, body=body)
         return await apply.carry_out(self._target, change)
 
-    async def _retained(self, desired: Body, observed: Body, *, adopting: bool) -> Body:
+    async def _retained(self, desired: Body, observed: Body) -> Body:
         """What to send of an object that was only just read. A script may take its time: not in the event loop."""
         interpreter = self._interpreter()
         try:
             if retain.has_rule(desired, interpreter):
-                kept = await asyncio.to_thread(retain.for_apply, desired, observed, interpreter, adopting=adopting)
+                kept = await asyncio.to_thread(retain.for_apply, desired, observed, interpreter)
             else:
-                kept = retain.for_apply(desired, observed, interpreter, adopting=adopting)
+                kept = retain.for_apply(desired, observed, interpreter)
         except retain.RetainError as error:
             message = f"not written: what the cluster keeps is unknown: {error}"
             raise errors.NotRetained(message, cluster=self._cluster) from error

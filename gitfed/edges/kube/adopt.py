@@ -52,6 +52,13 @@ def patch(live: Body, *, manager: str) -> list[dict[str, Any]] | None:
     ]
 
 
+def migrated(live: Body, migration: list[dict[str, Any]] | None) -> Body:
+    """`live` with its managed fields as `patch` leaves them."""
+    if migration is None:
+        return live
+    return {**live, "metadata": {**live["metadata"], "managedFields": migration[0]["value"]}}
+
+
 def union(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
     """Both field sets together (Kubernetes: FieldsV1 is a tree whose leaves are empty objects)."""
     both = dict(one)

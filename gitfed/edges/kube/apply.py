@@ -30,9 +30,9 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import Any
 
 from gitfed import errors
 from gitfed.edges.kube import adopt, deletion_check, error_text, session, translate, wait_served
@@ -56,10 +56,8 @@ Observed = Callable[[ObjectKey, str, Body | None], None]
 """(key, uid, body as answered; None: gone). The observer learns of our own writes from their answers."""
 
 
-class Retained(Protocol):
-    """What to send in place of a manifest, now that the object it is for was read. Raises NotRetained."""
-
-    async def __call__(self, desired: Body, observed: Body, *, adopting: bool) -> Body: ...
+Retained = Callable[[Body, Body], Awaitable[Body]]
+"""What to send in place of a manifest, now that the object it is for (the second) was read. Raises NotRetained."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,10 +173,12 @@ async def _adopt(
 ) -> ApplyResult:
     try:
         live = live or await _read(target, change, resource)
-        if target.retained is not None:
-            body = await target.retained(change.rendered.body if change.rendered else body, live, adopting=True)
-        uid, version = live["metadata"]["uid"], live["metadata"]["resourceVersion"]
         migration = adopt.patch(live, manager=MANAGER)
+        if target.retained is not None:
+            # The earlier writers' fields are about to be ours: what is left out of those goes.
+            observed = adopt.migrated(live, migration)
+            body = await target.retained(change.rendered.body if change.rendered else body, observed)
+        uid, version = live["metadata"]["uid"], live["metadata"]["resourceVersion"]
         # A dry run cannot build on a migration that was not stored; its result differs in removed fields only.
         if migration is not None and not target.dry_run:
             migrated = await target.session.json(

@@ -64,17 +64,17 @@ def wanted(desired: Body, observed: Body, interpreter: Interpreter) -> Body:
     return {**{name: value for name, value in body.items() if name != "status"}, "metadata": metadata}
 
 
-def for_apply(desired: Body, observed: Body, interpreter: Interpreter, *, adopting: bool = False) -> Body | None:
+def for_apply(desired: Body, observed: Body, interpreter: Interpreter) -> Body | None:
     """The body to send in place of `desired`; None: send `desired` itself. Raises RetainError.
 
-    `adopting`: the fields of earlier writers are about to become ours, so leaving one out would take it away.
+    Where an object is taken over, `observed` records its earlier writers' fields as ours already (`adopt.migrated`).
     """
     custom = has_rule(desired, interpreter)
     body, takes_version = desired, False
     for place in diff.ignored_pointers(desired, observed, native=not custom):
         if not pointer.has(observed, place):
             continue
-        if not adopting and _has_other_owner(observed, place):
+        if _has_other_owner(observed, place):
             body = pointer.drop(body, place)
         elif pointer.has(desired, place) or _is_ours(observed, place):
             body = pointer.put(body, place, pointer.get(observed, place))
@@ -82,7 +82,7 @@ def for_apply(desired: Body, observed: Body, interpreter: Interpreter, *, adopti
     merged = body if custom else _pull_secrets(body, observed)
     if custom:
         kept = wanted(merged, observed, interpreter)
-        merged = kept if adopting else _without_taken(kept, merged, observed)
+        merged = _without_taken(kept, merged, observed)
     # A rule may have looked at anything, so its answer is good for this version only, also when it changed nothing.
     takes_version = takes_version or custom or merged is not body
     if takes_version and (version := observed["metadata"].get("resourceVersion")):

@@ -99,8 +99,8 @@ async def test_what_a_rule_keeps_survives_the_take_over_of_its_field(place: Plac
     """The field was kubectl's and becomes ours; what is sent names the version that the take-over itself made."""
     theirs = await place.post(place.config_map("a", {"k": "theirs", "kept": "1"}), manager="kubectl-create")
 
-    async def retained(desired: Body, observed: Body, *, adopting: bool) -> Body:
-        assert adopting
+    async def retained(desired: Body, observed: Body) -> Body:
+        assert managers(observed) == [("gitfed", "Apply")]
         assert observed["metadata"]["uid"] == theirs["metadata"]["uid"]
         version = observed["metadata"]["resourceVersion"]
         kept = {**desired["data"], "kept": observed["data"]["kept"]}
@@ -117,7 +117,7 @@ async def test_what_a_rule_keeps_survives_the_take_over_of_its_field(place: Plac
 async def test_where_nobody_can_say_what_stays_nothing_is_written(place: Place) -> None:
     before = await place.post(place.config_map("a", {"k": "theirs"}), manager="kubectl-create")
 
-    async def retained(desired: Body, observed: Body, *, adopting: bool) -> Body:
+    async def retained(desired: Body, observed: Body) -> Body:
         raise errors.NotRetained("not written: what the cluster keeps is unknown: line 2")
 
     body = place.config_map("a", {"k": "ours"})
