@@ -72,6 +72,8 @@ class Listener:
     def __init__(self, app: web.Application, limits: Limits | None = None) -> None:
         self.limits = (limits or Limits()).resolved()
         self.port = 0
+        self.plain_port = 0
+        """Of the second socket, which has no TLS; 0: there is none."""
         self.open = 0
         """Connections, with those that are still shaking hands."""
         self.refused: Counter[str] = Counter()
@@ -87,24 +89,32 @@ class Listener:
         self._tasks: set[asyncio.Task[None]] = set()
         self._silent: dict[asyncio.Task[None], str] = {}
         """Connections without a first request, by address, the longest wait first."""
-        self._context: ssl.SSLContext | None = None
 
-    async def start(self, host: str, port: int, context: ssl.SSLContext | None = None) -> None:
-        """Raises OSError when the address cannot be used. Port 0 chooses one; see `port`."""
-        self._context = context
+    async def start(
+        self, host: str, port: int, context: ssl.SSLContext | None = None, *, plain_too: bool = False
+    ) -> None:
+        """Raises OSError when the address cannot be used. Port 0 chooses one; see `port`. `plain_too`: a port of the
+        system's choice on 127.0.0.1 answers without TLS."""
         await self._runner.setup()
         loop = asyncio.get_running_loop()
         found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        contexts: dict[socket.socket, ssl.SSLContext | None] = {}
         try:
             for family, _, _, _, address in dict.fromkeys(found):
                 place = (address[0], self.port or address[1], *address[2:])
                 self._sockets.append(_bound(family, place))
                 self.port = self._sockets[0].getsockname()[1]
+            contexts = dict.fromkeys(self._sockets, context)
+            if plain_too:
+                plain = _bound(socket.AF_INET, ("127.0.0.1", 0))
+                self._sockets.append(plain)
+                self.plain_port = plain.getsockname()[1]
+                contexts[plain] = None
         except OSError:
             await self.stop()
             raise
-        for one in self._sockets:
-            self._keep(asyncio.create_task(self._accept(one), name="hub-accept"))
+        for one, its in contexts.items():
+            self._keep(asyncio.create_task(self._accept(one, its), name="hub-accept"))
 
     async def stop(self) -> None:
         for one in self._sockets:
@@ -121,7 +131,7 @@ class Listener:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    async def _accept(self, listening: socket.socket) -> None:
+    async def _accept(self, listening: socket.socket, context: ssl.SSLContext | None) -> None:
         loop = asyncio.get_running_loop()
         while True:
             try:
@@ -132,9 +142,9 @@ class Listener:
                 log.warning("no connection can be accepted", extra={"error": error.strerror})
                 await asyncio.sleep(_PAUSE)
                 continue
-            self._keep(loop.create_task(self._take(connection, str(address[0]))))
+            self._keep(loop.create_task(self._take(connection, str(address[0]), context)))
 
-    async def _take(self, connection: socket.socket, address: str) -> None:
+    async def _take(self, connection: socket.socket, address: str, context: ssl.SSLContext | None) -> None:
         if not await self._room(address):
             self.refused["too many"] += 1
             connection.close()
@@ -155,12 +165,12 @@ class Listener:
             return made[0]
 
         loop = asyncio.get_running_loop()
-        secured = {"ssl_handshake_timeout": limits.handshake, "ssl_shutdown_timeout": 2.0} if self._context else {}
+        secured = {"ssl_handshake_timeout": limits.handshake, "ssl_shutdown_timeout": 2.0} if context else {}
         try:
             connection.setblocking(False)
             with contextlib.suppress(OSError):
                 connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            await loop.connect_accepted_socket(protocol, connection, ssl=self._context, **secured)
+            await loop.connect_accepted_socket(protocol, connection, ssl=context, **secured)
             await gone.wait()
         except asyncio.CancelledError:
             for one in made:

@@ -27,6 +27,9 @@ class Options:
     """How long a certificate of an agent counts; it is renewed when a fifth of it is left."""
     hook_secret_file: Path | None = None
     """What deliveries of forges are signed with; None: there are none."""
+    plain_too: bool = False
+    """TLS also on a loopback address, for kubectl, which sends no credential without; and a second port of that address
+    without TLS, for browsers, which do not know our own authority."""
 
     @property
     def loopback(self) -> bool:
@@ -40,7 +43,7 @@ class Options:
 
     @property
     def secure(self) -> bool:
-        return self.tls_dir is not None or not self.loopback or self.url.startswith("https://")
+        return self.tls_dir is not None or not self.loopback or self.plain_too or self.url.startswith("https://")
 
 
 def address(text: str) -> tuple[str, int]:

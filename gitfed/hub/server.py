@@ -113,6 +113,13 @@ class Hub:
         host = f"[{host}]" if ":" in host else host
         return f"{'https' if self.options.secure else 'http'}://{host}:{port}"
 
+    @property
+    def browser_url(self) -> str:
+        """Where a browser on this machine reaches it."""
+        if self.listener is not None and self.listener.plain_port:
+            return f"http://127.0.0.1:{self.listener.plain_port}"
+        return self.url
+
     def rights_of(self, caller: Caller) -> Rights:
         """By the commit in force now."""
         repo = self.running.repo
@@ -152,7 +159,7 @@ class Server:
         """Raises OSError when the address cannot be used."""
         options = self.hub.options
         context = self._identity.context if self._identity is not None else None
-        await self._listener.start(options.host, options.port, context)
+        await self._listener.start(options.host, options.port, context, plain_too=options.plain_too)
         self._tasks = [asyncio.create_task(_keep_running(service)) for service in self._services]
         log.info("the hub listens", extra={"url": self.hub.url})
 

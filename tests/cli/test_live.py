@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+import urllib.request
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +17,7 @@ import pytest
 import yaml
 
 from gitfed.cli.commands.act import apply as apply_command
-from tests import patience
+from tests import needs, patience
 from tests.cli.world import FILES, Result, commit, deployment, git, gitfed, program, repository
 from tests.clusters.rest import Endpoint
 
@@ -209,17 +211,51 @@ def test_a_cluster_that_is_away_leaves_with_4_and_is_named(bare: Path) -> None:
     assert "unreachable: ap-1" in applied.err
 
 
-def test_the_demo_keeps_its_word(tmp_path: Path) -> None:
-    result = program("demo", "--once", "--dir", str(tmp_path / "demo"), cwd=tmp_path)
-    assert result.code == 0, result.out
-    assert "✗" not in result.out
-    assert "checks passed" in result.out
-    assert f"log --repo {tmp_path}/demo/fleet.git" in result.out, "the folder stays, and what was decided can be read"
-    for told in ("(dynamic weights)", "(Aggregated)", "quota research/research cpu 13/12 HELD 1 workload",
-                 "us-staging   label us-staging env=production"):  # fmt: skip
-        assert told in result.out
-    assert "error:" not in result.err
-    assert "Logging error" not in result.err
+@needs.program("kubectl")
+def test_the_demo_keeps_its_word_and_what_it_prints_can_be_copied(tmp_path: Path) -> None:
+    place, errors = tmp_path / "demo", tmp_path / "errors"
+    command = [str(Path(sys.executable).with_name("gitfed")), "demo", "--dir", str(place)]
+    with errors.open("w") as file:
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=file, text=True, cwd=tmp_path)
+    assert process.stdout is not None
+    try:
+        printed = list(itertools.takewhile(lambda line: "Control-C ends it." not in line, process.stdout))
+        told = "".join(printed)
+        begin = printed.index("  Now you, in another terminal. Clone it, edit something, and push:\n")
+        _as_the_demo_says(printed[begin:], tmp_path)
+    finally:
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=patience.SECONDS)
+    assert process.returncode == 130, told
+    assert "✗" not in told
+    assert "checks passed" in told
+    assert f"log --repo {place}/fleet.git" in told, "the folder stays, and what was decided can be read"
+    for one in ("(dynamic weights)", "(Aggregated)", "quota research/research cpu 13/12 HELD 1 workload",
+                "us-staging   label us-staging env=production"):  # fmt: skip
+        assert one in told
+    assert "error:" not in errors.read_text()
+    assert "Logging error" not in errors.read_text()
+
+
+def _as_the_demo_says(invitation: Sequence[str], folder: Path) -> None:
+    """A newcomer, with an edit of theirs."""
+    environment = {**os.environ, "HOME": str(folder), "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+                   "GIT_AUTHOR_NAME": "A person", "GIT_AUTHOR_EMAIL": "a@example.com",
+                   "GIT_COMMITTER_NAME": "A person", "GIT_COMMITTER_EMAIL": "a@example.com"}  # fmt: skip
+    lines = [line.strip() for line in invitation if line.startswith("    ")]
+    link = next(line for line in lines if line.startswith("http://"))
+    commands = [line for line in lines if line is not link]
+    commands.insert(1, "date > README.md && git add README.md")
+    done = subprocess.run(
+        ["bash", "-e", "-x", "-c", "\n".join(commands)], cwd=folder, env=environment, capture_output=True, text=True,
+        check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, f"{done.stdout}{done.stderr}"
+    through_the_door = done.stdout[done.stdout.rindex("NAMESPACE ") :]
+    for name in ("eu-1", "eu-2", "us-1"):
+        assert f"  {name}  " in through_the_door
+    with urllib.request.urlopen(link, timeout=patience.SECONDS) as page:
+        assert "Continue to gitfed" in page.read().decode()
 
 
 @pytest.mark.slow

@@ -8,10 +8,11 @@ import json
 import logging
 from pathlib import Path
 
+import aiohttp
 import pytest
 from aiohttp import web
 
-from gitfed.hub import routes
+from gitfed.hub import login, routes
 from gitfed.hub.access.caller import Caller, Way
 from gitfed.hub.access.rights import Right
 from gitfed.hub.listener import Limits, Listener, is_no_stranger
@@ -134,6 +135,23 @@ async def test_a_login_link_works_once(tmp_path: Path) -> None:
         assert (await ask(hub, "GET", f"/login/token?token={token}"))[0] == 200
         assert (await ask(hub, "GET", f"/login/token?token={token}"))[0] == 401
         assert (await ask(hub, "GET", "/login/token"))[0] == 401
+
+
+async def test_with_tls_on_a_loopback_address_a_browser_may_come_without(tmp_path: Path) -> None:
+    async with staged(tmp_path, VIEWER, options=Options("127.0.0.1", 0, plain_too=True)) as hub:
+        assert hub.hub.url == f"https://127.0.0.1:{hub.port}"
+        link = login.link(hub.hub, Caller("ann", way=Way.LOGIN_TOKEN))
+        assert link.startswith("http://127.0.0.1:")
+        async with aiohttp.ClientSession(cookie_jar=aiohttp.CookieJar(unsafe=True)) as browser:
+            async with browser.get(link) as answer:
+                assert answer.status == 200
+            async with browser.get(f"{hub.hub.browser_url}/metrics") as answer:
+                assert answer.status == 200
+            async with browser.get(f"{hub.hub.url}/metrics", ssl=hub.context()) as answer:
+                assert answer.status == 401, "what a browser got without TLS opens nothing with it"
+        assert (await get(hub, "/metrics", token="ann"))[0] == 200
+    async with staged(tmp_path, VIEWER) as hub:
+        assert login.link(hub.hub, Caller("ann")).startswith(f"{hub.hub.url}/login")
 
 
 async def test_a_session_reads_and_ends(tmp_path: Path) -> None:

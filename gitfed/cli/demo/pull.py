@@ -19,6 +19,8 @@ from typing import Any
 
 from gitfed.cli import exits
 from gitfed.cli.commands.local import sim
+from gitfed.cli.demo import invitation, stage
+from gitfed.cli.demo.invitation import Hint
 from gitfed.cli.demo.stage import Stage
 from gitfed.cli.output import formatting
 from gitfed.registration import agent_manifests
@@ -235,9 +237,18 @@ class Pull(Stage):
                 found[resource, "monitoring", metadata["name"]] = (metadata["uid"], int(version))
         return found
 
-    def ways(self, kubeconfig: Path) -> Sequence[str]:
+    def hints(self, kubeconfig: Path) -> Sequence[Hint]:
         return (
-            f"{formatting.program()} get clusters --repo {self.place / 'fleet.git'}",
-            f"kubectl --kubeconfig {self.admin} --namespace monitoring get all",
-            f"tail -f {self.place / 'agent.log'}    the agent of {_EDGE}",
+            Hint(
+                "The fleet, as the daemon has it:",
+                (f"{formatting.program()} get clusters --repo {self.place / 'fleet.git'}",),
+            ),
+            Hint(
+                f"{_EDGE}, as its administrator, and what its agent says:",
+                (
+                    f"kubectl --kubeconfig {self.admin} --namespace monitoring get all",
+                    f"tail -f {self.place / 'agent.log'}",
+                ),
+            ),
+            invitation.fleet_door(self.place, stage.USER),
         )

@@ -21,6 +21,8 @@ import click
 
 from gitfed.cli import exits
 from gitfed.cli.commands.local import sim
+from gitfed.cli.demo import invitation
+from gitfed.cli.demo.invitation import Hint
 from gitfed.cli.output import formatting, plain
 from gitfed.edges import git
 from gitfed.errors import InputError
@@ -33,6 +35,8 @@ _PATIENCE = 120.0
 """Seconds for one step; a slow machine needs a few."""
 _NODES = (3, 2, 4)
 """Of the clusters by name, in turn: one has less room than another."""
+USER = "demo"
+"""Who started it, at the hub."""
 _ACCESS = b"""\
 # Whoever started the demo may see and operate everything at its hub.
 apiVersion: gitfed.io/v1alpha1
@@ -40,8 +44,14 @@ kind: AccessPolicy
 metadata: {name: demo}
 spec:
   subjects: [{kind: User, name: demo}]
-  allow: [view, operate]
+  allow: [view, operate, proxy]
 """
+_ADMINISTRATOR = {
+    "metadata": {"name": USER},
+    "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": USER}],
+    "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "cluster-admin"},
+}
+"""Through the hub's doors a cluster decides for itself what the same person may do in it."""
 
 
 def example(name: str = "repo") -> dict[str, bytes]:
@@ -112,6 +122,8 @@ class Stage:
             + [ClusterSpec(name=name, nodes=next(nodes), cpu="16", memory="64Gi") for name in self.outside]
         )
         await fleet.start()
+        for member in fleet:
+            member.api.create("clusterrolebindings.rbac.authorization.k8s.io", _ADMINISTRATOR)
         self.prepare()
         kubeconfig = self.place / "kubeconfig"
         sim.write_kubeconfig(kubeconfig, fleet, names)
@@ -160,7 +172,7 @@ class Stage:
         daemon = asyncio.create_task(
             serve.run(
                 settings, started=lambda engine, port: ready.set_result(engine),
-                hub=HubOptions("127.0.0.1", 0), listening=lambda hub: setattr(self, "hub", hub),
+                hub=HubOptions("127.0.0.1", 0, plain_too=True), listening=lambda hub: setattr(self, "hub", hub),
             )
         )  # fmt: skip
         try:
@@ -346,38 +358,28 @@ class Stage:
         from gitfed.hub import login
         from gitfed.hub.access.caller import Caller, Way
 
-        return login.link(self.hub, Caller("demo", way=Way.LOGIN_TOKEN))
+        return login.link(self.hub, Caller(USER, way=Way.LOGIN_TOKEN))
 
-    def ways(self, kubeconfig: Path) -> Sequence[str]:
-        """Into what runs on."""
+    def hints(self, kubeconfig: Path) -> Sequence[Hint]:
+        """How to look into what runs on."""
         return (
-            f"{formatting.program()} plan --live --kubeconfig {kubeconfig}",
-            f"kubectl --kubeconfig {kubeconfig} get deployments -A",
-            f"{self.login_link()}    the hub; this link logs you in, once",
+            Hint(
+                "What would the daemon do, and what do the clusters have?",
+                (
+                    f"{formatting.program()} plan --live --kubeconfig {kubeconfig}",
+                    f"kubectl --kubeconfig {kubeconfig} get deployments -A",
+                ),
+            ),
+            invitation.fleet_door(self.place, USER),
+            Hint("The hub, in a browser on this machine; the link logs it in, once:", (self.login_link(),)),
         )
 
     def invite(self, bare: Path, kubeconfig: Path, *, once: bool, stays: bool) -> None:
-        me = formatting.program()
         if stays or not once:  # else its folder goes away before anybody can look
-            self.say(f"what was decided: {me} log --repo {bare}")
+            self.say(f"what was decided: {formatting.program()} log --repo {bare}")
         if once:
-            advice = (
-                (f"{me} demo", "the same, and the fleet stays up for your own pushes and kubectl"),
-                (f"{me} init fleet && cd fleet", "a repository of your own"),
-                (f"{me} sim up --kubeconfig k", "clusters to try it on"),
-            )
-            width = max(len(command) for command, _ in advice)
-            lines: Sequence[str] = (
-                "What to try next:",
-                *(f"  {command.ljust(width)}    {what}" for command, what in advice),
-            )
+            lines = invitation.when_it_is_over()
         else:
-            lines = (
-                "Now you, in another terminal:",
-                f"  git clone {bare} fleet && cd fleet",
-                "  edit something, then: git commit -a -m 'My change' && git push",
-                *(f"  {line}" for line in self.ways(kubeconfig)),
-                "Control-C ends it.",
-            )
+            lines = invitation.while_it_runs(bare, self.hints(kubeconfig))
         for line in lines:
             self.say(line)

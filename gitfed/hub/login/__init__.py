@@ -60,7 +60,7 @@ def capability(hub: Hub) -> Capability:
 def link(hub: Hub, caller: Caller) -> str:
     """An address that logs one browser in, once. For a hub that listens on a loopback address only."""
     assert hub.options.loopback
-    return f"{hub.url}/login/token?token={hub.login_tokens.issue(caller)}"
+    return f"{hub.browser_url}/login/token?token={hub.login_tokens.issue(caller)}"
 
 
 def begin(hub: Hub, request: web.Request, caller: Caller, target: str) -> web.Response:
