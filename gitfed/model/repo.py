@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from gitfed.model.base import Body, Commit, Digest, ObjectKey, Origin, Problem
+from gitfed.model.scope import EVERYTHING, PlanScope
 
 if TYPE_CHECKING:
     from gitfed.model.declared import (
@@ -123,6 +124,8 @@ class RepoSnapshot:
     """Files whose content is missing without a last good version in its place, sorted by path."""
     left_out: tuple[str, ...] = ()
     """Paths of files that the settings include and that plainly hold no Kubernetes objects, sorted."""
+    scope: PlanScope = EVERYTHING
+    """What the templates come to that are left out, where only few are to be planned."""
 
     @property
     def complete(self) -> bool:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from gitfed import __version__
@@ -23,10 +23,11 @@ from gitfed.edges import files, git
 from gitfed.errors import SourceError
 from gitfed.model.base import Commit, ObjectKey
 from gitfed.model.repo import RepoSnapshot
+from gitfed.model.scope import FEW
 from gitfed.offline import inputs, state_inputs
 from gitfed.planning import unplanned
-from gitfed.planning.review import affected_templates
-from gitfed.planning.unplanned import Beside, Bystanders, Circumstances
+from gitfed.planning.review import affected_templates, locality
+from gitfed.planning.unplanned import Bystanders, Circumstances
 from gitfed.source import kustomize, overview
 from gitfed.source.overview import Overview
 
@@ -46,13 +47,17 @@ class Known:
 
 @dataclass(frozen=True, slots=True)
 class Glance:
+    """Both snapshots say in their `scope` what all others come to."""
+
     base: RepoSnapshot
     head: RepoSnapshot
-    templates: frozenset[ObjectKey]
-    """Of both; no other can come out otherwise."""
-    beside: Beside | None = None
-    """What all others come to in these circumstances; None: that is not known."""
     circumstances: Circumstances | None = None
+    """In which that is true; None: it is not known."""
+
+    @property
+    def templates(self) -> frozenset[ObjectKey]:
+        """Of both; no other can come out otherwise."""
+        return frozenset(self.base.manifests.keys() | self.head.manifests.keys())
 
 
 def remember(opened: inputs.Opened, repo: RepoSnapshot, others: Bystanders | None = None) -> None:
@@ -217,11 +222,9 @@ class _Look:
                     continue
                 more |= restless
             if not more:
-                templates = frozenset(base.manifests.keys() | head.manifests.keys())
-                if others is None:
-                    return Glance(base, head, templates)
-                beside = others.known.beside(versions.keys(), base, head)
-                return Glance(base, head, templates, beside, others.known.circumstances)
+                scope = others.known.scope(versions.keys(), base, head) if others is not None else FEW
+                base, head = replace(base, scope=scope), replace(head, scope=scope)
+                return Glance(base, head, others.known.circumstances if others is not None else None)
             wanted = wanted | {homes[key] for key in more}
 
     def _restless(
@@ -230,7 +233,7 @@ class _Look:
         """Those of the rest that have to be looked at for what happened since they are known, or because others count
         on what they take. None: all."""
         found = set(others.decided & rest.keys())
-        if affected_templates.goes_by_room(base, head):
+        if locality.goes_by_room(base, head):
             found |= others.known.claiming() & rest.keys()
         if self.older.changed:
             then = _Side(self.opened, self.known, self.known.commit, {}).read(wanted)

@@ -28,7 +28,7 @@ from gitfed.offline import fleet_inputs, inputs, partial_plan, state_inputs
 from gitfed.planning import build, notes, place, unplanned
 from gitfed.planning.review import affected_templates
 from gitfed.planning.review import review as reviewing
-from gitfed.planning.unplanned import NOBODY, Beside, Bystanders, Circumstances
+from gitfed.planning.unplanned import Bystanders, Circumstances
 
 LARGE = 500
 """Templates from which on it pays to look only at what a change can reach."""
@@ -105,7 +105,7 @@ def _glance(opened: inputs.Opened, base: Commit, head: Commit | git.WorkTree, gi
         found = _look(opened, few.base, few.head, given, few) if few is not None else None
         if found is not None:
             return found.preview
-        if few is None or few.beside is None:
+        if few is None or few.circumstances is None:
             break
     return None
 
@@ -145,20 +145,17 @@ def _look(
     same = (head_repo.interpreters, head_repo.webhooks) == (base_repo.interpreters, base_repo.webhooks)
     understands = knows if same else inputs.interpreter_of(head_repo, past)
     lazily = few is not None or len(head_repo.manifests) >= LARGE
-    beside = few.beside if few is not None and few.beside is not None else NOBODY
     memo = build.Memo(count=opened.count)
-    plans = _plans(base_repo, limited, fleets, past, (knows, understands), now, memo=memo, lazily=lazily, beside=beside)
+    plans = _plans(base_repo, limited, fleets, past, (knows, understands), now, memo=memo, lazily=lazily)
     base, head, between = plans.base, plans.head, plans.between
     if few is not None and few.circumstances is not None and not few.circumstances.allow(plans.circumstances):
         return None
-    found = reviewing.review(limited if first else base_repo, head_repo, base, head, between, understands, beside)
+    found = reviewing.review(limited if first else base_repo, head_repo, base, head, between, understands)
     if first:
         found = replace(
             found, declared=reviewing.review(base_repo, head_repo, base, head, between, understands).declared
         )
-    if few is not None and not affected_templates.is_whole(
-        found, base_repo, head_repo, past, waited=plans.waited, counted=few.beside is not None
-    ):
+    if few is not None and not affected_templates.is_whole(found, base_repo, head_repo, past, waited=plans.waited):
         return None
     found = replace(found, head=inputs.located(opened, head_repo, found.head))
     branch = source.settings.spec.state.branch
@@ -197,12 +194,10 @@ def _plans(
     *,
     memo: build.Memo,
     lazily: bool,
-    beside: Beside,
 ) -> _Plans:
     """Both plans, and the decisions between them. `lazily`: a manifest is rendered when it is looked at."""
     base = build.build(
         base_repo, fleets[0], past, interpreters[0], now, base=past.applied_commit, memo=memo, lazily=lazily,
-        beside=beside,
     )  # fmt: skip
     waited = place.waits_for_room(memo.questions)
     decided = {key: one.decision for key, one in base.bindings.items()}
@@ -211,7 +206,6 @@ def _plans(
     between = inputs.after(base, past)
     head = build.build(
         head_repo, fleets[1], between, interpreters[1], now, base=base_repo.commit, memo=memo, lazily=lazily,
-        beside=beside,
     )  # fmt: skip
     return _Plans(base, head, between, waited or place.waits_for_room(memo.questions), circumstances, claiming)
 

@@ -37,7 +37,6 @@ from gitfed.planning.context import PlacementResult
 from gitfed.planning.lazy_manifests import Outlines
 from gitfed.planning.objects import prune
 from gitfed.planning.ordering import gate, namespace_deletion, operator_orders, order, waves
-from gitfed.planning.unplanned import NOBODY, Beside
 from gitfed.render import namespaces
 from gitfed.services import derived
 from gitfed.text import canonical
@@ -56,24 +55,23 @@ def build(
     base: Commit | None = None,
     memo: Memo | None = None,
     lazily: bool = False,
-    beside: Beside = NOBODY,
     outlines: Outlines | None = None,
 ) -> Plan:
     """Everything that should be true of the fleet at `repo.commit`, and what to do about it.
 
     `fleet.live` None gives a plan without changes ("not observed"). `lazily`: a template is rendered when somebody
     looks at it, for who compares two plans and knows where they can differ; what then cannot be rendered is not among
-    the problems. `beside`: of templates that are left out because nothing about them is asked. `outlines`: for who
-    imagines the clusters; manifests are made where a copy has to be another one, and `rendered` holds outlines.
+    the problems. `outlines`: for who imagines the clusters; manifests are made where a copy has to be another one, and
+    `rendered` holds outlines. A snapshot of few templates says in its `scope` what the others come to.
     """
     memo = Memo() if memo is None else memo
     world = prepare(memo, repo, fleet, decisions, interpreter, now)
     repo = world.repo  # with the numbers that autoscalers decided
     world = replace(world, lazily=lazily, outlines=outlines)
     memo.questions, asked = place.questions(memo.questions, repo, world.decisions, world.binder, memo.count)
-    draft = _draft(memo, world, memo.questions, decisions, beside, asked=asked)
+    draft = _draft(memo, world, memo.questions, decisions, asked=asked)
     digest = _digest(repo, draft.items, draft.changes)
-    draft, verdict, held = _limited(memo, world, draft, decisions, beside)
+    draft, verdict, held = _limited(memo, world, draft, decisions)
     items, bindings = draft.items, draft.bindings
     problems = [*draft.problems, *world.numbers.problems, *repo.problems, *decisions.problems]
     problems.extend(order.cycles([item.manifest for item in items if item.depends]))
@@ -135,7 +133,6 @@ def _draft(
     world: BuildContext,
     questions: Mapping[ObjectKey, place.Question],
     decisions: Decisions,
-    beside: Beside,
     *,
     asked: Sequence[ObjectKey] = (),
     alike: Mapping[ObjectKey, Item] = MappingProxyType({}),
@@ -158,7 +155,7 @@ def _draft(
     ]
     for manifest, bound in place.derived_services(memo.assigned, repo, bounds):
         items.append(template_pipeline.item(cache, world, manifest, bound, alike=alike.get(manifest.key)))
-    for manifest, where in _implied_namespaces(cache, world, items, beside.content):
+    for manifest, where in _implied_namespaces(cache, world, items):
         bound = bind.implied(manifest, where)
         items.append(template_pipeline.item(cache, world, manifest, bound, alike=alike.get(manifest.key)))
     items.sort(key=lambda item: item.manifest.key)
@@ -173,7 +170,7 @@ def _draft(
 
 
 def _limited(
-    memo: Memo, world: BuildContext, draft: _Draft, decisions: Decisions, beside: Beside
+    memo: Memo, world: BuildContext, draft: _Draft, decisions: Decisions
 ) -> tuple[_Draft, gate.Verdict, dict[ObjectKey, HeldDecision]]:
     """What limits leave of a draft. Where they hold a decision, the one on record stands: all that follows from it is
     in the draft that comes back, and what they hold beside it among the changes.
@@ -182,17 +179,20 @@ def _limited(
     """
 
     def limit(changes: Sequence[Change], bindings: Mapping[ObjectKey, Binding]) -> gate.Verdict:
-        return gate.hold(changes, bindings, repo=world.repo, decisions=decisions, live=world.fleet.live, beside=beside)
+        return gate.hold(
+            changes, bindings, repo=world.repo, decisions=decisions, live=world.fleet.live, already=already
+        )
 
+    already = gate.NOTHING
     changes = operator_orders.suspend(draft.changes, decisions.suspensions)
     verdict = limit(changes, draft.bindings)
-    beside = replace(beside, touched=gate.touched(changes))
+    already = gate.Already(touched=gate.touched(changes))
     held: dict[ObjectKey, HeldDecision] = {}
     while new := verdict.undecided.keys() - held.keys():
         held |= {key: HeldDecision(draft.bindings[key], verdict.undecided[key]) for key in new}
         world = replace(world, binder=replace(world.binder, held=frozenset(held)))
         questions = place.standing(memo.questions, held, world.decisions, world.binder)
-        draft = _draft(memo, world, questions, decisions, beside, alike={one.manifest.key: one for one in draft.items})
+        draft = _draft(memo, world, questions, decisions, alike={one.manifest.key: one for one in draft.items})
         changes = operator_orders.suspend(draft.changes, decisions.suspensions)
         verdict = gate.together(verdict, limit(changes, draft.bindings), held.keys())
     memo.recomputed += memo.as_before.recomputed
@@ -244,11 +244,12 @@ def _derived(
 
 
 def _implied_namespaces(
-    memo: Memo, world: BuildContext, items: Sequence[Item], beside: Mapping[str, Set[ClusterName]]
+    memo: Memo, world: BuildContext, items: Sequence[Item]
 ) -> list[tuple[Manifest, tuple[ClusterName, ...]]]:
     """Namespaces that objects need but no file declares, and where. The same objects again while nothing changed."""
-    origins = dict.fromkeys(beside, Origin(""))
-    targets = {space: set(where) for space, where in beside.items()}
+    left_out = world.repo.scope.content
+    origins = dict.fromkeys(left_out, Origin(""))
+    targets = {space: set(where) for space, where in left_out.items()}
     alike: dict[str, dict[int, tuple[Share, ...]]] = {}
     for item in items:
         space, shares = item.manifest.key.namespace, item.bound.binding.shares

@@ -7,20 +7,20 @@ remembered for each template: where it goes, with how many replicas, and whether
 (`of`). The rows are good for another look while what they follow from is the same (`Circumstances`); decisions that
 were written since, and workloads that take room, are looked at again with the change.
 
-What the rows of those that are not looked at come to is a `Beside`.
+What the rows of those that are not looked at come to is the `scope` of the snapshots that are (`model.scope`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gitfed.model.base import ClusterName, Commit, Digest, ObjectKey
 from gitfed.model.decisions import Decisions, Share
 from gitfed.model.plan import Plan
+from gitfed.model.scope import PlanScope
 from gitfed.placement.scheduling import cluster
 from gitfed.render import namespaces
 from gitfed.text import canonical
@@ -39,12 +39,12 @@ class Row(NamedTuple):
     replicas: int | None
     """In all clusters together; None of what has no replicas."""
     claims: bool
-    """It takes room in this plan or the next that the facts do not show (`turns.claims`)."""
+    """It takes room in this plan or the next that the facts do not show (`place.claiming`)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Circumstances:
-    """Everything that rows follow from beside the files and decisions of the templates themselves."""
+    """Everything that rows follow from besides the files and decisions of the templates themselves."""
 
     digest: Digest
     """Over the clusters as they are, but for their room, and what is suspended."""
@@ -71,24 +71,6 @@ class Circumstances:
 
 
 @dataclass(frozen=True, slots=True)
-class Beside:
-    """What the templates come to that are not looked at."""
-
-    copies: int = 0
-    """Objects in clusters: one for each cluster of each template."""
-    replicas: int = 0
-    content: Mapping[str, frozenset[ClusterName]] = field(default_factory=lambda: MappingProxyType({}))
-    """Where something goes, by namespace; only namespaces in which something is looked at."""
-    placed: Mapping[ClusterName, frozenset[ObjectKey]] = field(default_factory=lambda: MappingProxyType({}))
-    """What is in a cluster; only of clusters that are declared otherwise."""
-    touched: frozenset[ClusterName] = frozenset()
-    """Clusters where something is to be done."""
-
-
-NOBODY = Beside()
-
-
-@dataclass(frozen=True, slots=True)
 class Bystanders:
     commit: Commit
     state: str
@@ -96,19 +78,19 @@ class Bystanders:
     circumstances: Circumstances
     rows: Mapping[ObjectKey, Row]
 
-    def beside(self, others: Collection[ObjectKey], base: RepoSnapshot, head: RepoSnapshot) -> Beside:
+    def scope(self, others: Collection[ObjectKey], base: RepoSnapshot, head: RepoSnapshot) -> PlanScope:
         """What `others` come to, which are in neither snapshot."""
         looked_at = base.manifests.keys() | head.manifests.keys()
         spaces = {key.name if namespaces.is_namespace(key) else key.namespace for key in looked_at}
         copies, replicas = 0, 0
-        content: dict[str, set[frozenset[ClusterName]]] = {}
+        places: dict[str, set[frozenset[ClusterName]]] = {}
         for key in others:
             row = self.rows[key]
             copies += len(row.where)
             replicas += row.replicas or 0
-            content.setdefault(key.namespace, set()).add(row.where)
+            places.setdefault(key.namespace, set()).add(row.where)
         united = {
-            space: frozenset[ClusterName]().union(*places) for space, places in content.items() if space and any(places)
+            space: frozenset[ClusterName]().union(*found) for space, found in places.items() if space and any(found)
         }
         implied = {
             ObjectKey("", "Namespace", "", space): where
@@ -124,7 +106,8 @@ class Bystanders:
             for name in base.clusters.keys() & head.clusters.keys()
             if base.clusters[name] is not head.clusters[name]
         }
-        return Beside(copies, replicas, {space: where for space, where in united.items() if space in spaces}, placed)
+        content = {space: where for space, where in united.items() if space in spaces}
+        return PlanScope(copies=copies, replicas=replicas, content=content, placed=placed)
 
     def claiming(self) -> set[ObjectKey]:
         return {key for key, row in self.rows.items() if row.claims}

@@ -22,11 +22,12 @@ from gitfed.model.fleet import ClusterFacts, FleetSnapshot, Reach
 from gitfed.model.keys import UNREACHABLE
 from gitfed.model.plan import Binding, Plan
 from gitfed.model.repo import RepoSnapshot
+from gitfed.model.scope import FEW
 from gitfed.placement.failover.taints import FAILOVER, NO_EXECUTE
 from gitfed.placement.scheduling import match
 from gitfed.planning import build, contention
 from gitfed.planning.ordering import gate
-from gitfed.planning.review.affected_templates import READ_BY_OTHERS
+from gitfed.planning.review import locality
 from gitfed.simulation import capacity_loss, simulated_fleet
 from gitfed.simulation.capacity_loss import Loss
 
@@ -91,7 +92,9 @@ class _Planner:
 
 
 def _only(repo: RepoSnapshot, keys: set[ObjectKey]) -> RepoSnapshot:
-    return replace(repo, manifests={key: repo.manifests[key] for key in sorted(repo.manifests.keys() & keys)})
+    return replace(
+        repo, manifests={key: repo.manifests[key] for key in sorted(repo.manifests.keys() & keys)}, scope=FEW
+    )
 
 
 class _Risks:
@@ -106,7 +109,7 @@ class _Risks:
                 for share in binding.shares:
                     self._in.setdefault(share.cluster, set()).add(key)
         self._gone_by = None if _are_tied(repo) else {
-            *(key for key in repo.manifests if key[:2] in READ_BY_OTHERS),
+            *(key for key in repo.manifests if key[:2] in locality.READ_BY_OTHERS),
             *(key for key, one in decisions.bindings.items() if _is_in_flight(one, fleet.facts.taken_at)),
         }  # fmt: skip
 
@@ -132,9 +135,7 @@ def _waits_for_deletion(policy: Propagation) -> bool:
 
 def _are_tied(repo: RepoSnapshot) -> bool:
     """Whether the place of a template may depend on others beside the room that they take."""
-    return bool(repo.quotas) or any(
-        policy.spec.propagate_deps or policy.spec.placement.workload_affinity is not None for policy in repo.propagation
-    )
+    return bool(repo.quotas) or any(map(locality.ties, repo.propagation))
 
 
 def _is_in_flight(decision: Decision, facts_taken: datetime | None) -> bool:

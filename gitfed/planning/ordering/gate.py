@@ -26,7 +26,6 @@ from gitfed.model.reason import Reason, ReasonCode
 from gitfed.model.repo import RepoSnapshot
 from gitfed.placement.capacity import quota
 from gitfed.planning.ordering import displacement
-from gitfed.planning.unplanned import NOBODY, Beside
 from gitfed.text import quantity
 
 HISTORY = "history"
@@ -50,6 +49,19 @@ class Verdict:
     """Templates that nothing new is decided for, and the gate that holds it."""
 
 
+@dataclass(frozen=True, slots=True)
+class Already:
+    """What limits count beside the changes that are looked at."""
+
+    owned: int = 0
+    """Objects of ours that no live state shows."""
+    touched: frozenset[ClusterName] = frozenset()
+    """Clusters where something was to be done before any of it was held."""
+
+
+NOTHING = Already()
+
+
 def hold(
     changes: Sequence[Change],
     bindings: Mapping[ObjectKey, Binding],
@@ -57,9 +69,9 @@ def hold(
     repo: RepoSnapshot,
     decisions: Decisions,
     live: LiveState | None,
-    beside: Beside = NOBODY,
+    already: Already = NOTHING,
 ) -> Verdict:
-    """`beside`: what there is that none of this concerns, and that limits are parts of too."""
+    """Limits that are parts of all there is count what `repo.scope` says of templates that are left out, too."""
     guards = decisions.guards or repo.settings.spec.guards
     allowed: dict[str, int] = {}
     for approval in decisions.approvals:
@@ -109,18 +121,19 @@ def hold(
 
     gate(DELETIONS, str(guards.max_deletions), str(count), over=count > guards.max_deletions, counts=goes,
          unseen=withdrawn.unseen, waiting=True)  # fmt: skip
-    owned = _owned(live) + beside.copies if count else 0  # counting a million copies is not for every cycle
+    # Counting a million copies is not for every cycle.
+    owned = _owned(live) + already.owned + repo.scope.copies if count else 0
     percent = min(100 * count / owned, 100.0) if owned >= _SMALL else 0.0
     gate(PERCENT, f"{guards.max_deletion_percent}%", f"{percent:.0f}%",
          over=percent > guards.max_deletion_percent, counts=goes, unseen=withdrawn.unseen, waiting=True)  # fmt: skip
     displaced = displacement.replicas(bindings, decisions, gone)
-    total = displaced.total + beside.replicas
+    total = displaced.total + repo.scope.replicas
     share = 100 * displaced.moved / total if total >= _SMALL else 0.0
     gate(MOVED, f"{guards.max_moved_replicas_percent}%", f"{share:.0f}%",
          over=share > guards.max_moved_replicas_percent, counts=lambda change: change.key in displaced.keys,
          least=0 if live is None else displaced.copies, waiting=True)  # fmt: skip
     if guards.max_clusters_touched is not None:
-        touched = beside.touched.union(change.cluster for change in changes if change.action in _ACTS)
+        touched = already.touched.union(change.cluster for change in changes if change.action in _ACTS)
         gate("clusters touched", str(guards.max_clusters_touched), str(len(touched)),
              over=len(touched) > guards.max_clusters_touched, counts=lambda change: True)  # fmt: skip
     return Verdict(tuple(gates), tuple(kept), _undecided(gates, kept, bindings, decisions, gone, displaced.keys))

@@ -10,29 +10,24 @@ few that is not the whole truth after all shows it by its result (`is_whole`).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from gitfed.model.base import ObjectKey
 from gitfed.model.decisions import Decisions, Share
-from gitfed.model.declared.policy import Propagation
 from gitfed.model.plan import Binding
 from gitfed.model.repo import RepoSnapshot
-from gitfed.placement.scheduling import strategy
-from gitfed.planning.review import cluster_changes, leftovers
-from gitfed.planning.review.affected_objects import Policy, hitting_otherwise, may_select, selected, target, unlike
+from gitfed.planning.review import cluster_changes, leftovers, locality
+from gitfed.planning.review.affected_objects import Policy, hitting_otherwise, selected, target, unlike
 from gitfed.planning.unplanned import Row
 from gitfed.render import namespaces
 from gitfed.services import placement as services
 
 if TYPE_CHECKING:
-    from gitfed.model.declared.federation import Federation
     from gitfed.planning.review.review import Review
 
 _PARTS = ("deletions", "deletion percent", "moved replicas")
 """Gates whose value is a part of all there is, or comes with one."""
-READ_BY_OTHERS = (("apiextensions.k8s.io", "CustomResourceDefinition"), ("scheduling.k8s.io", "PriorityClass"))
-"""Kinds (group, kind) whose objects other templates go by when they are placed."""
 
 
 def further(
@@ -47,16 +42,7 @@ def further(
     in files that are the same in both. `rows`: where the others go, if that is known. None: all of them, or more than
     can be told.
     """
-    if (
-        (base.taint_policies, base.webhooks, base.rebalancers, base.multicluster_services)
-        != (head.taint_policies, head.webhooks, head.rebalancers, head.multicluster_services)
-        or not _plan_alike(base.settings, head.settings)
-        or not _declare_alike(base, head, known=rows is not None)
-        or _read_by_others(base) != _read_by_others(head)
-        or not (base.complete and head.complete)
-    ):  # fmt: skip
-        return None
-    if rows is None and _follows_content(base, head):
+    if not locality.is_local(base, head, known=rows is not None):
         return None
     kinds = {target(rule) for rule in unlike(base.interpreters, head.interpreters)}
     found = selected(_differing(base, head), others)
@@ -70,19 +56,17 @@ def further(
     changed = {key for key in planned if base.manifests.get(key) != head.manifests.get(key)}
     concerned = {key: planned[key] for key in changed | selected(_differing(base, head), planned)}
     concerned |= {key: others[key] for key in found}
-    together = _together(base, head, concerned)
+    together = locality.together(base, head, concerned)
     if together is None:
         return None
     return found | {key for key in others if key.namespace in together} if together else found
 
 
-def is_whole(
-    review: Review, base: RepoSnapshot, head: RepoSnapshot, decisions: Decisions, *, waited: bool, counted: bool
-) -> bool:
+def is_whole(review: Review, base: RepoSnapshot, head: RepoSnapshot, decisions: Decisions, *, waited: bool) -> bool:
     """Whether a review of few templates says what one of all would.
 
-    `decisions`: of these few, as recorded; `waited`: one of them waited for room; `counted`: what the others come to is
-    part of the review, and whoever takes room is among the few.
+    `decisions`: of these few, as recorded; `waited`: one of them waited for room. Where the snapshots' scope counts the
+    others, these are part of the review, and whoever takes room is among the few.
     """
     known = set(review.head.clusters)
     if any(share.cluster not in known for one in decisions.bindings.values() for share in one.targets):
@@ -104,7 +88,7 @@ def is_whole(
         if one.evictions
     ):
         return False  # who leaves first depends on all that leave
-    if counted:
+    if base.scope.counted:
         return True
     if waited or review.flows or any(one.move for one in review.changes):
         return False
@@ -113,7 +97,7 @@ def is_whole(
     spaces = (key for key in before.keys() | after.keys() if namespaces.is_namespace(key) and key not in head.manifests)
     if any(_shares(before, key) != _shares(after, key) for key in spaces):
         return False
-    if goes_by_room(base, head):
+    if locality.goes_by_room(base, head):
         for key, binding in after.items():
             past = decisions.bindings.get(key)
             if binding.replicas is not None and (
@@ -127,49 +111,6 @@ def _ceases_to_be_an_orphan(was: Binding, will: Binding | None) -> bool:
     if not leftovers.is_orphan(was) or was.decision is None or not was.decision.targets:
         return False
     return will is None or not leftovers.is_orphan(will)
-
-
-def goes_by_room(*repos: RepoSnapshot) -> bool:
-    """Whether any template may be placed by the room of clusters."""
-    placements = (policy.spec.placement for repo in repos for policy in repo.propagation)
-    return any(strategy.by_room(one) or strategy.spreads(one) for one in placements)
-
-
-def _plan_alike(one: Federation, other: Federation) -> bool:
-    """Whether the plans of templates that did not change are the same under both settings. What is written when, the
-    limits (of a review those of the base) and where state is kept place and render nothing."""
-    ours, theirs = one.spec, other.spec
-    return one is other or (
-        one.metadata.name == other.metadata.name
-        and (ours.sources.include, ours.sources.exclude) == (theirs.sources.include, theirs.sources.exclude)
-        and (ours.failover, ours.namespaces, ours.feature_gates)
-        == (theirs.failover, theirs.namespaces, theirs.feature_gates)
-        and ours.scheduling.empty_workload_propagation == theirs.scheduling.empty_workload_propagation
-    )
-
-
-def _declare_alike(base: RepoSnapshot, head: RepoSnapshot, *, known: bool) -> bool:
-    """Whether what is declared of clusters otherwise concerns only what some policy makes of it."""
-    if base.clusters is head.clusters or base.clusters == head.clusters:
-        return True
-    return (
-        known
-        and base.clusters.keys() == head.clusters.keys()
-        and not base.taint_policies
-        and not any(one.drives_out for one in cluster_changes.of(base.clusters, head.clusters))
-    )
-
-
-def _read_by_others(repo: RepoSnapshot) -> set[object]:
-    """Of objects that other templates go by: custom kinds, classes of priority."""
-    return {(key, one.digest) for key, one in repo.manifests.items() if key[:2] in READ_BY_OTHERS}
-
-
-def _follows_content(base: RepoSnapshot, head: RepoSnapshot) -> bool:
-    """Whether a namespace is declared anew or no more, or one that follows its content gains or loses some."""
-    declared = [{key.name for key in repo.manifests if namespaces.is_namespace(key)} for repo in (base, head)]
-    changed = {key for key in base.manifests.keys() ^ head.manifests.keys() if key.namespace}
-    return declared[0] != declared[1] or any(key.namespace not in declared[1] for key in changed)
 
 
 def _differing(base: RepoSnapshot, head: RepoSnapshot) -> list[Policy]:
@@ -188,27 +129,6 @@ def _differing(base: RepoSnapshot, head: RepoSnapshot) -> list[Policy]:
     return [
         *unlike(base.propagation, head.propagation), *overrides, *waiting, *choosing, *hitting_otherwise(base, head)
     ]  # fmt: skip
-
-
-def _together(base: RepoSnapshot, head: RepoSnapshot, concerned: Mapping[ObjectKey, str]) -> set[str] | None:
-    """The namespaces in which the place of any of these templates may depend on others, or theirs on it. None: it may
-    depend on templates anywhere."""
-    spaces = {one.metadata.namespace or "" for repo in (base, head) for one in repo.quotas}
-    own_rules = bool(base.interpreters or base.webhooks or head.interpreters)
-    for policy in _each(base.propagation, head.propagation):
-        if policy.spec.propagate_deps and concerned:
-            if own_rules:
-                return None  # a rule of the repository's own may refer to another namespace
-            own = "" if policy.is_cluster_wide else policy.metadata.namespace
-            spaces |= {key.namespace for key in concerned if key.namespace and own in ("", key.namespace)}
-        if policy.spec.placement.workload_affinity is not None:
-            spaces |= {key.namespace for key, version in concerned.items() if may_select(policy, key, version)}
-    return spaces
-
-
-def _each(*sides: Sequence[Propagation]) -> Iterator[Propagation]:
-    """Of both sides, but not twice what is the same object."""
-    yield from {id(one): one for side in sides for one in side}.values()
 
 
 def _shares(bindings: Mapping[ObjectKey, Binding], key: ObjectKey) -> tuple[Share, ...]:

@@ -78,11 +78,9 @@ def declared(
     differing: set[ObjectKey],
     touched: Sequence[ObjectKey],
     hidden: redact.Hidden,
-    placed: Mapping[ClusterName, Set[ObjectKey]],
 ) -> Iterator[Declaration]:
-    """`placed`: by cluster, what is there of objects that neither plan holds."""
     found = _otherwise(base_repo, head_repo)
-    concerns = _Concerns(base, head, touched, placed) if found else None
+    concerns = _Concerns(base, head, touched, base_repo.scope.placed) if found else None
     for before, after in found:
         assert concerns is not None
         one = _declaration(before, after, hidden)

@@ -22,7 +22,6 @@ from gitfed.planning import build, template_pipeline
 from gitfed.planning.objects import redact
 from gitfed.planning.ordering import gate, operator_orders
 from gitfed.planning.review import affected_objects, declared_changes, leftovers, predict, retained_dependents
-from gitfed.planning.unplanned import NOBODY, Beside
 from gitfed.render import namespaces
 
 
@@ -77,10 +76,9 @@ def review(
     head: Plan,
     decisions: Decisions,
     interpreter: Interpreter,
-    beside: Beside = NOBODY,
 ) -> Review:
     """`head_repo` as it stands in its commit; `head` planned `with_limits_of` the base, from `decisions`: those that
-    the base leaves behind. `beside`: of templates that neither plan holds."""
+    the base leaves behind."""
     hidden = redact.Hidden(_secrets(base_repo, head_repo, base, head))
     base, head = (replace(plan, problems=_without(hidden, plan.problems)) for plan in (base, head))
     limited = with_limits_of(base_repo, head_repo)
@@ -93,18 +91,16 @@ def review(
     changes = retained_dependents.considered(changes, sides)
     # Everything that we own before the change, for limits that are parts of it.
     owned = sum(len(binding.shares) for binding in base.bindings.values())
-    known, all_copies = replace(decisions, known=True, descends=True), replace(beside, copies=beside.copies + owned)
+    known, already = replace(decisions, known=True, descends=True), gate.Already(owned=owned)
 
     def hold(found: Sequence[Change]) -> tuple[retained_dependents.Gates, list[Change]]:
-        verdict = gate.hold(found, head.bindings, repo=limited, decisions=known, live=None, beside=all_copies)
+        verdict = gate.hold(found, head.bindings, repo=limited, decisions=known, live=None, already=already)
         return verdict.gates, [*verdict.changes]
 
     gates, changes = retained_dependents.limited(changes, sides, hold)
     differing = {change.key for change in changes} | _placed_otherwise(base, head)
     base, head = (_with_looked_at(plan, hidden) for plan in (base, head))
-    declared = tuple(
-        declared_changes.declared(base_repo, head_repo, base, head, differing, touched, hidden, beside.placed)
-    )
+    declared = tuple(declared_changes.declared(base_repo, head_repo, base, head, differing, touched, hidden))
     return Review(
         base=base,
         head=head,
