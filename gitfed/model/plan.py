@@ -313,10 +313,10 @@ class Plan:
     look_again: datetime | None = None
     """When something falls due although nothing happens: a taint, an eviction, the end of a task, a cron rule."""
     scaling: Scaling = field(default_factory=Scaling)
-    held: Mapping[ObjectKey, HeldDecision] = field(default_factory=lambda: MappingProxyType({}))
+    held_decisions: Mapping[ObjectKey, HeldDecision] = field(default_factory=lambda: MappingProxyType({}))
     """Sorted by key: what a gate keeps from being decided. Its changes are among `changes`, as skips."""
 
     def wanted(self, key: ObjectKey) -> Binding:
         """Where a template goes if whatever a gate holds is let through."""
-        held = self.held.get(key)
+        held = self.held_decisions.get(key)
         return held.binding if held is not None else self.bindings[key]

@@ -111,7 +111,7 @@ def _ask(
         return fallback.stopped(directive, losers, manifest, decision.undone or decision)
     before = binder.before.get(manifest.key)
     standing = before or decision
-    waits = standing is not None and manifest.key in binder.held
+    waits = standing is not None and manifest.key in binder.undecided
     if standing is not None and waits:
         decision, before = standing.undone or standing, None
     else:

@@ -112,7 +112,7 @@ def build(
             (one for one in (world.step.look_again, world.numbers.look_again) if one is not None), default=None
         ),
         scaling=world.numbers.scaling,
-        held=held,
+        held_decisions=held,
     )
 
 
@@ -141,9 +141,7 @@ def _draft(
     in both is not made again."""
     repo, live = world.repo, world.fleet.live
     bounds, problems, quotas = place.answers(questions, repo, world.binder, memo.room, world.fleet.facts.taken_at)
-    bounds = dependencies.attach(
-        bounds, repo, world.interpreter, world.decisions, live, memo.references, world.binder.held
-    )
+    bounds = dependencies.attach(bounds, repo, world.binder, world.decisions, live, memo.references)
     bounds = _counted(bounds, decisions, world)
     if not world.lazily and world.outlines is None:
         prefetch.rendering(((repo.manifests[key], bounds[key].binding) for key in asked), world.interpreter)
@@ -190,8 +188,8 @@ def _limited(
     held: dict[ObjectKey, HeldDecision] = {}
     while new := verdict.undecided.keys() - held.keys():
         held |= {key: HeldDecision(draft.bindings[key], verdict.undecided[key]) for key in new}
-        world = replace(world, binder=replace(world.binder, held=frozenset(held)))
-        questions = place.standing(memo.questions, held, world.decisions, world.binder)
+        world = replace(world, binder=replace(world.binder, undecided=frozenset(held)))
+        questions = place.standing(memo.questions, world.decisions, world.binder)
         draft = _draft(memo, world, questions, decisions, alike={one.manifest.key: one for one in draft.items})
         changes = operator_orders.suspend(draft.changes, decisions.suspensions)
         verdict = gate.together(verdict, limit(changes, draft.bindings), held.keys())

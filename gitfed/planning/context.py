@@ -51,7 +51,7 @@ class Binder:
     """Of templates that are to leave a cluster: what stands if nothing can take them (`placement.failover.step`)."""
     stopped: Set[ObjectKey] = frozenset()
     """Templates that were decided too often for the same inputs (`placement.damper`)."""
-    held: Set[ObjectKey] = frozenset()
+    undecided: Set[ObjectKey] = frozenset()
     """Templates whose next decision waits for a person's consent: the last one stands (`build`)."""
     standing: HoldState = field(default_factory=lambda: HoldState())
     broken: Mapping[ObjectKey, str] = field(default_factory=dict)

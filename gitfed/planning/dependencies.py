@@ -15,7 +15,7 @@ only as a dependency, and has to go again, from an orphan, which stays.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Set
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import TypeAlias
 
@@ -26,7 +26,7 @@ from gitfed.model.fleet import Health, LiveObject, LiveState
 from gitfed.model.plan import Binding, Change, RenderedManifest
 from gitfed.model.repo import Manifest, RepoSnapshot
 from gitfed.planning import bind, prefetch
-from gitfed.planning.context import PlacementResult
+from gitfed.planning.context import Binder, PlacementResult
 from gitfed.text import selector
 
 Memory: TypeAlias = dict[ObjectKey, tuple[Manifest, Interpreter, Result[tuple[Body, ...]]]]
@@ -38,13 +38,13 @@ _Needs: TypeAlias = dict[ObjectKey, dict[ObjectKey, tuple[ClusterName, ...]]]
 def attach(
     bounds: dict[ObjectKey, PlacementResult],
     repo: RepoSnapshot,
-    interpreter: Interpreter,
+    binder: Binder,
     decisions: Decisions,
     live: LiveState | None,
     memory: Memory,
-    held: Set[ObjectKey] = frozenset(),
 ) -> dict[ObjectKey, PlacementResult]:
-    """The bounds, with what is needed elsewhere going there too. `held`: what stays where it was needed before."""
+    """The bounds, with what is needed elsewhere going there too. What is undecided stays where it was needed before."""
+    interpreter = binder.interpreter
     owners = {key: bound for key, bound in bounds.items() if bound.binding.propagates_deps and key.namespace}
     remembered = {key: one for key, one in decisions.bindings.items() if one.required_by and key in bounds}
     if not owners and not remembered:
@@ -74,7 +74,7 @@ def attach(
                 needs.setdefault(dependency, {})[key] = where
     for key in needs.keys() | remembered.keys():
         needed = needs.get(key, {})
-        if key in held and key in remembered:
+        if key in binder.undecided and key in remembered:
             needed = {one.owner: one.clusters for one in remembered[key].required_by if one.clusters}
         answered[key] = _attached(answered[key], decisions.bindings.get(key), needed, answered, live)
     return answered

@@ -141,12 +141,10 @@ def questions(
     return cast("dict[ObjectKey, Question]", found), new
 
 
-def standing(
-    asked: Mapping[ObjectKey, Question], held: Iterable[ObjectKey], decisions: Decisions, binder: Binder
-) -> dict[ObjectKey, Question]:
-    """The same questions, but that what a gate holds is as it was decided before. `binder` knows what that is."""
+def standing(asked: Mapping[ObjectKey, Question], decisions: Decisions, binder: Binder) -> dict[ObjectKey, Question]:
+    """The same questions, but that what a gate holds is as it was decided before: what `binder` has as undecided."""
     found = dict(asked)
-    for key in held:
+    for key in binder.undecided:
         if key in asked:
             manifest, decision = asked[key].manifest, decisions.bindings.get(key)
             found[key] = _question(bind.ask(manifest, decision, binder), manifest, decision, binder)

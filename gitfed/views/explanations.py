@@ -160,7 +160,7 @@ def explain(
     }
     return {
         "schema": SCHEMA,
-        "binding": plans.binding(plan.bindings[key], plan.held.get(key)),
+        "binding": plans.binding(plan.bindings[key], plan.held_decisions.get(key)),
         "declared": manifest is not None,
         "held": manifest.held if manifest is not None else None,
         "decided": {"chosen": bool(decision.targets), "replicas": decision.replicas} if decision is not None else None,

@@ -54,7 +54,7 @@ def document(
     return {
         "schema": SCHEMA,
         "commit": plan.commit,
-        "binding": bindings.item(plan.bindings[key], status, plan.held.get(key)),
+        "binding": bindings.item(plan.bindings[key], status, plan.held_decisions.get(key)),
         "manifests": [
             {
                 "clusters": clusters,

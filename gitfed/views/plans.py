@@ -223,7 +223,7 @@ def document(plan: Plan, declared: Sequence[Declaration] | None = None) -> PlanV
         "now": time_text(plan.now),
         "observed": plan.changes is not None,
         "clusters": list(plan.clusters),
-        "bindings": [binding(item, plan.held.get(key)) for key, item in plan.bindings.items()],
+        "bindings": [binding(item, plan.held_decisions.get(key)) for key, item in plan.bindings.items()],
         "changes": [change(item) for item in plan.changes or ()],
         "gates": [gate(item) for item in plan.gates],
         "problems": [problem(item) for item in plan.problems],

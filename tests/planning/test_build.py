@@ -605,7 +605,7 @@ def test_a_held_move_is_decided_anew_at_the_time_of_every_build() -> None:
     for hours in (1, 2):
         now = NOW + timedelta(hours=hours)
         plan = plan_of(repo, live, decisions, now, memo=memo)
-        decision = plan.held[WEB_KEY].binding.decision
+        decision = plan.held_decisions[WEB_KEY].binding.decision
         assert decision is not None
         assert (decision.shares, decision.last_scheduled) == ((Share("b", 20),), now)
         decisions = decided(plan, decisions)

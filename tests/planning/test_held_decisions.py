@@ -94,12 +94,12 @@ def test_a_whole_copy_gets_the_number_that_its_template_says(number: int) -> Non
     assert made.objects[WEB]["m1"].entry is not None
     assert made.objects[WEB]["m1"].entry.replicas == number
     assert made.plan is not None
-    assert made.plan.held[WEB].gate == "moved replicas"
+    assert made.plan.held_decisions[WEB].gate == "moved replicas"
 
 
 def test_the_next_decision_is_shown_beside_the_one_in_force() -> None:
     plan = held(made := stage())
-    waiting = plan.held[WEB]
+    waiting = plan.held_decisions[WEB]
     assert waiting.gate == "moved replicas"
     assert [share.cluster for share in waiting.binding.shares] == ["m2"]
     assert [share.cluster for share in plan.bindings[WEB].shares] == ["m1"]
@@ -124,7 +124,7 @@ def test_what_is_held_costs_nothing_while_nothing_happens() -> None:
     repo, memo = read({**files, "p.json": policy("p", ["b"])}, "2"), build.Memo()
     for _ in range(2):
         plan = plan_of(repo, live, decisions, memo=memo)
-    assert plan.held.keys() == {WEB}
+    assert plan.held_decisions.keys() == {WEB}
     assert memo.recomputed == 0
     assert plan == plan_of(repo, live, decisions)
 
@@ -145,7 +145,7 @@ def test_what_it_refers_to_stays_with_it() -> None:
     made.turn(3)
     made.files["policy.json"] = policy("web", None, placement=names("m2"), propagateDeps=True)
     plan = made.turn()
-    assert plan.held.keys() == {WEB}
+    assert plan.held_decisions.keys() == {WEB}
     lose(made, "m1")
     made.turn()
     assert sorted(made.objects[CONFIG]) == ["m1"]
@@ -161,7 +161,7 @@ def test_an_eviction_that_began_before_comes_to_its_end() -> None:
     assert (made.where, made.tasks) == ("m2=10", ["m1"])
     made.files["policy.json"] = policy("web", None, placement=names("m3"), failover=GRACEFUL)
     plan = made.at(636).turn()
-    assert plan.held.keys() == {WEB}
+    assert plan.held_decisions.keys() == {WEB}
     assert (made.where, made.tasks) == ("m2=10", [])
     made.at(700).recover("m1").turn(2)
     assert made.copies == ["m2"]
@@ -193,7 +193,7 @@ def test_copies_withdrawn_from_clusters_that_nobody_can_read_count_as_deletions(
     made.files["policy.json"] = policy("web", ["m1"])
     plan = made.turn()
     assert {one.name: one.value for one in plan.gates if one.held} == {"deletion percent": "46%"}
-    assert plan.held[WEB].gate == "deletion percent"
+    assert plan.held_decisions[WEB].gate == "deletion percent"
     for name in made.names:
         made.reach[name] = Reach.READY
     made.turn(3)

@@ -129,7 +129,7 @@ def test_deletions_in_a_cluster_that_cannot_be_read_count_for_the_limit() -> Non
     for unread, value in (((), "3"), (("c",), "3"), (("b", "c"), "3")):
         clusters = {**empty().clusters, **{name: ClusterLive(name, inventory_read=False) for name in unread}}
         plan = plan_of(later, replace(live, clusters=clusters), decisions)
-        held = gate.held(plan.gates)
+        held = gate.holding(plan.gates)
         assert [(one.name, one.value, one.held) for one in held] == [("deletions", value, 3 - len(unread))]
         assert not [one for one in plan.changes or () if one.action is Action.DELETE and one.key.name == "c"]
 

@@ -102,7 +102,7 @@ def rows(shown: View) -> list[matrix.Row]:
         binding, before = shown.plan.wanted(key), shown.before.get(key)
         if binding.shares or before or failed(binding):
             after, said = matrix.of(binding.shares), why(binding, before)
-            if (held := shown.plan.held.get(key)) is not None:
+            if (held := shown.plan.held_decisions.get(key)) is not None:
                 said = f"held by gate {held.gate}: {said}"
             before = _comparable(before, binding)
             found.append(_row(shown, key, matrix.Row(names.shown(key), before, after, said), seen))

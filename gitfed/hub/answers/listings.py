@@ -94,7 +94,7 @@ def binding_list(moment: Moment, sight: Sight, query: Query) -> bindings.Binding
         query,
         reverse=query.sort.startswith("-"),
     )
-    held = moment.plan.held
+    held = moment.plan.held_decisions
     items = [seen.placed(bindings.item(one, moment.status(one.key), held.get(one.key)), sight) for one in found.items]
     answer: bindings.BindingList = {"schema": "gitfed.io/bindings/v1", "items": items, "total": found.total}
     if found.next:

@@ -58,7 +58,7 @@ def plan(moment: Moment, sight: Sight, query: Query) -> plans.PlanView:
     shown: plans.PlanView = {
         **plans.document(_without_lists(whole)),
         "bindings": [
-            seen.binding(plans.binding(whole.bindings[key], whole.held.get(key)), sight)
+            seen.binding(plans.binding(whole.bindings[key], whole.held_decisions.get(key)), sight)
             for key in keys
             if key in whole.bindings and sight.binding(whole.bindings[key])
         ],

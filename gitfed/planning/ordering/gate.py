@@ -92,13 +92,13 @@ def hold(
         # Every gate counts for itself, whatever another one holds already: an approval has to name them all.
         counted = [i for i, change in enumerate(changes) if acts[i] and counts(change)] if over else []
         count = max(len(counted) + unseen, least) if over else 0
-        held = count if count > allowed.get(name, 0) else 0
-        if held:
+        withheld = count if count > allowed.get(name, 0) else 0
+        if withheld:
             for index in counted:
                 if kept[index].action is not Action.SKIP:
                     reason = Reason(ReasonCode.GATE, name, detail=f"{value} of at most {limit}")
                     kept[index] = replace(changes[index], action=Action.SKIP, reason=reason)
-        gates.append(Gate(name, limit, value, held, (message,) if message and held else ()))
+        gates.append(Gate(name, limit, value, withheld, (message,) if message and withheld else ()))
 
     if not decisions.known:
         gate("state", "a known state", "unknown", over=True, counts=lambda change: True)
@@ -168,25 +168,26 @@ def _part(used: quantity.Quantity, limit: quantity.Quantity) -> float:
     return used.nano / limit.nano if limit.nano > 0 else math.inf
 
 
-def held(gates: Iterable[Gate]) -> tuple[Gate, ...]:
+def holding(gates: Iterable[Gate]) -> tuple[Gate, ...]:
+    """Those that hold something."""
     return tuple(gate for gate in gates if gate.held)
 
 
-def together(wanted: Verdict, standing: Verdict, held: Set[ObjectKey]) -> Verdict:
+def together(wanted: Verdict, standing: Verdict, undecided: Set[ObjectKey]) -> Verdict:
     """What gates say of a plan where what they hold stays as it was decided before.
 
-    `wanted`: of the plan without them, that counts; `standing`: of the one where decisions on record stand for `held`.
-    What is done for these is done, and what waits is shown beside it. A limit that was passed with what does not happen
-    now stays passed: else one half of a change would come without the other.
+    `wanted`: of the plan without them, that counts; `standing`: of the one where decisions on record stand for what is
+    `undecided`. What is done for these is done, and what waits is shown beside it. A limit that was passed with what
+    does not happen now stays passed: else one half of a change would come without the other.
     """
     waiting = {(change.cluster, change.key): change for change in wanted.changes if change.gate}
     changes: list[Change] = []
     for change in standing.changes:
-        held_back = waiting.pop((change.cluster, change.key), None)
-        if held_back is not None and not (change.key in held and change.action in _ACTS):
-            change = held_back
+        skip = waiting.pop((change.cluster, change.key), None)
+        if skip is not None and not (change.key in undecided and change.action in _ACTS):
+            change = skip
         changes.append(change)
-    changes += [change for change in waiting.values() if change.key in held]
+    changes += [change for change in waiting.values() if change.key in undecided]
     gates = tuple(
         before if before.held or not now.held else now for before, now in zip(wanted.gates, standing.gates, strict=True)
     )
@@ -211,7 +212,7 @@ def _undecided(
     So it is not decided, also where no cluster can be read that a change could be seen in.
     """
     found: dict[ObjectKey, str] = {}
-    for name in (gate.name for gate in held(gates)):
+    for name in (gate.name for gate in holding(gates)):
         if name == MOVED:
             found |= dict.fromkeys(movers, name)
         elif name in (DELETIONS, PERCENT):
@@ -233,7 +234,7 @@ def decisions_to_record(plan: Plan, decisions: Decisions, live: LiveState | None
     """
     recorded: dict[ObjectKey, Decision] = {}
     for key, binding in plan.bindings.items():
-        if binding.decision is not None and (key not in plan.held or key in decisions.bindings):
+        if binding.decision is not None and (key not in plan.held_decisions or key in decisions.bindings):
             recorded[key] = binding.decision
     for key in decisions.bindings.keys() - plan.bindings.keys():
         if _may_be_left(decisions.bindings[key], live):

@@ -36,7 +36,7 @@ def _clusters(session: load.Session, fleet: FleetSnapshot, plan: Plan, namespace
 def _bindings(session: load.Session, fleet: FleetSnapshot, plan: Plan, namespace: str, only: str) -> Items:
     known = _statuses(session, fleet, plan)
     return [
-        bindings.item(binding, known.get(key), plan.held.get(key))
+        bindings.item(binding, known.get(key), plan.held_decisions.get(key))
         for key, binding in plan.bindings.items()
         if (not namespace or key.namespace == namespace) and (not only or binding.share_of(only))
     ]
