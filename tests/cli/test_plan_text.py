@@ -78,7 +78,7 @@ def test_what_a_gate_holds_is_shown_as_it_would_go() -> None:
         [values.binding(values.WEB, {"eu-1": 2}, "as before")],
         [values.change(values.WEB, "eu-2", Action.SKIP, Reason(ReasonCode.GATE, "moved replicas", detail="100%"))],
         [Gate("moved replicas", "25%", "100%", 1)],
-        held={
+        held_decisions={
             values.WEB: HeldDecision(
                 values.binding(values.WEB, {"eu-2": 2}, "every matching cluster"), "moved replicas"
             )

@@ -53,7 +53,7 @@ def test_a_binding() -> None:
 
 def test_a_binding_says_what_a_gate_holds_beside_what_is_in_force() -> None:
     held = HeldDecision(values.binding(values.WEB, {"eu-2": 3}, "every matching cluster"), "moved replicas")
-    made = values.plan([values.binding(values.WEB, {"eu-1": 2})], held={values.WEB: held})
+    made = values.plan([values.binding(values.WEB, {"eu-1": 2})], held_decisions={values.WEB: held})
     (web,) = plans.document(made)["bindings"]
     assert [one["name"] for one in web["clusters"]] == ["eu-1"]
     assert (web["held"]["gate"], web["held"]["why"]) == ("moved replicas", "every matching cluster")
