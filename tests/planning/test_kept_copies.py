@@ -75,6 +75,15 @@ def test_a_binding_says_which_copies_nobody_manages_any_more() -> None:
     ]
 
 
+def test_why_copies_are_needed_is_said_where_one_reason_holds_for_all() -> None:
+    web, api = (Reason(ReasonCode.NEEDED, f"Deployment.apps/shop/{name}") for name in ("web", "api"))
+    preserved = Reason(ReasonCode.PRESERVED)
+    assert kept_copies.why("moved", {"a": web, "b": web}) == f"2 copies stay: {web}"
+    assert kept_copies.why("moved", {"a": web, "b": api}) == "moved; 2 copies stay"
+    assert kept_copies.why("moved", {"a": web, "b": preserved}).startswith("moved; 1 copy stays, not managed any more")
+    assert kept_copies.why("moved", {}) == "moved"
+
+
 def test_what_waits_for_its_replacement_is_not_kept() -> None:
     def change(code: ReasonCode) -> Change:
         return Change("a", WEB, "apps/v1", Action.KEEP, Reason(code))

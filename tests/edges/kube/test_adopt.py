@@ -56,6 +56,15 @@ def test_an_entry_that_is_ours_already_takes_them_in() -> None:
     assert patch[0]["value"] == [managed("gitfed", {"f:data": {"f:k": {}, "f:l": {}}}, "Apply")]
 
 
+def test_what_others_apply_and_what_we_only_update_stays_theirs() -> None:
+    others = managed("argocd", {"f:data": {"f:theirs": {}}}, "Apply")
+    scaled = managed("gitfed-scale", {"f:spec": {"f:replicas": {}}}, "Apply", subresource="scale")
+    ours = managed("gitfed-scale", {"f:data": {"f:k": {}}}, "Apply")
+    patch = adopt.patch(live(others, scaled, ours, managed("kubectl", {"f:data": {"f:l": {}}})), manager="gitfed-scale")
+    assert patch is not None
+    assert patch[0]["value"] == [managed("gitfed-scale", {"f:data": {"f:k": {}, "f:l": {}}}, "Apply"), others, scaled]
+
+
 def test_items_of_keyed_lists_keep_their_own_mark() -> None:
     fields = {"f:spec": {"f:ports": {".": {}, 'k:{"port":80}': {".": {}, "f:port": {}}}}}
     patch = adopt.patch(live(managed("kubectl-create", fields)), manager="gitfed")

@@ -124,6 +124,23 @@ def test_a_context_that_was_named_must_exist(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("count", "said"),
+    [
+        (5, "c0, c1, c2, c3, c4"),
+        (6, "c0, c1, c2, c3, c4 and 1 more"),
+        (8, "c0, c1, c2, c3, c4 and 3 more"),
+    ],
+)
+def test_of_many_contexts_a_few_are_named(tmp_path: Path, count: int, said: str) -> None:
+    path = kubeconfig(tmp_path / "k")
+    config = json.loads(path.read_text())
+    config["contexts"] = [{"name": f"c{number}", "context": {"cluster": "c", "user": "u"}} for number in range(count)]
+    path.write_text(json.dumps(config))
+    refused = refusal(cluster("m1", annotations={"gitfed.io/context": "m2"}), sources(path))
+    assert f" has no context m2 (it has {said}) (it is named" in refused
+
+
 # Refusals
 
 
