@@ -85,6 +85,8 @@ class Keeper:
         self._interpreter = rules.interpreter((), {})
         self._hidden = redact.Hidden(())
         self._wanted: dict[ObjectKey, tuple[Wanted, RenderedManifest]] = {}
+        self._begun_anew = False
+        """Its member is new, and was told nothing of endpoints."""
         self._list = 0
         self._since_given_back = 0
         """Changes that were carried out."""
@@ -121,6 +123,10 @@ class Keeper:
         ours = [name for name in (*change.set, *change.gone) if name.startswith(values.OBJECT)]
         if ours or before is None or before.rules != setup.rules or before.kinds != setup.kinds:
             self._follow(setup, ours)
+        said = (name.startswith((values.SHARING, values.ARRIVING)) for name in (*change.set, *change.gone))
+        if values.SHARING in self.heard.values and (self._begun_anew or any(said)):
+            self._share(self.member)
+        self._begun_anew = False
         for name, value in change.set.items():
             if name.startswith(values.VERDICT):
                 self._judge(values.key_in(name), values.VERDICTS.read(value))
@@ -143,6 +149,7 @@ class Keeper:
             redact=lambda body, text: self._hidden.text(redact.text_of(body, text)),
             judge=self._assessor.judge,
             interpreter=lambda: self._assessor.interpreter,
+            endpoints_changed=lambda name, service: self._wake.set(),
         )
         self.member = Member(
             declared_in(setup, self.cluster), self._open_session, upward,
@@ -155,6 +162,7 @@ class Keeper:
         )  # fmt: skip
         self._life = asyncio.create_task(self.member.run(), name=f"member-{self.cluster}")
         self._list = 0
+        self._begun_anew = True
 
     def _set_up(self, setup: Setup) -> None:
         assert self.member is not None
@@ -198,6 +206,16 @@ class Keeper:
         self._hidden = redact.Hidden(secrets)
         self.member.view.compare_again(news)
         self.member.view.want(frozenset(setup.kinds))
+
+    def _share(self, member: Member) -> None:
+        """What is to be done about endpoints is another thing now. A hub that says nothing of it changes nothing."""
+        sharing = values.SHARINGS.read(self.heard.values[values.SHARING])
+        decided = frozenset(sharing.decided)
+        member.station.provide(frozenset(sharing.names))
+        member.station.want(
+            sharing.goal(v for name, v in self.heard.values.items() if name.startswith(values.ARRIVING)),
+            lambda key: key not in decided,
+        )
 
     def _judge(self, key: ObjectKey, verdict: values.Verdict) -> None:
         live = self.member.view.get(key) if self.member is not None else None
@@ -290,6 +308,8 @@ class Keeper:
     def _changed(self, cluster: ClusterName, key: ObjectKey) -> None:
         self.reporter.changed(key)
         self._wake.set()
+        if self.member is not None:
+            self.member.station.touch(key)
         if self.member is not None and self.member.worker is not None:
             self.member.worker.nudge(key)
 
@@ -343,7 +363,8 @@ class Keeper:
             self._begin(setup)
             return
         state = state_of(member, list_number=self._list, led=self._given.term)
-        if self.reporter.tell(member, state, everything=everything):
+        sharing = values.SHARING in self.heard.values
+        if self.reporter.tell(member, state, everything=everything, endpoints=sharing):
             self.poke()
         if state.behind:
             self._wake.set()

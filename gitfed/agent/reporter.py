@@ -11,12 +11,15 @@ from dataclasses import replace
 
 from gitfed.agent_protocol import values
 from gitfed.agent_protocol.replica import Told
-from gitfed.agent_protocol.values import Over, State
+from gitfed.agent_protocol.values import Over, Shared, State
 from gitfed.daemon.fleet.member import Member
+from gitfed.daemon.services.station import Station
 from gitfed.errors import LinkError
 from gitfed.model.base import ClusterName, ObjectKey
 from gitfed.model.fleet import ApplyResult, ClusterFacts, ClusterLive, LiveObject
 from gitfed.model.plan import Action
+from gitfed.services import slices
+from gitfed.services.slices import Slice
 
 log = logging.getLogger("gitfed.agent")
 
@@ -33,6 +36,11 @@ class Reporter:
         self._number = 0
         self._news = 0
         """Values that became other ones since it was last told."""
+        self._own_slices: dict[str, Slice] = {}
+        """What was told of the cluster's own endpoints, by identity."""
+        self._arrived: set[str] = set()
+        self._stirred: tuple[Station | None, int] = (None, 0)
+        """Which station was looked at, and how often something had happened there."""
 
     # -- noting -------------------------------------------------------------------------------------------------
 
@@ -57,9 +65,9 @@ class Reporter:
 
     # -- telling ------------------------------------------------------------------------------------------------
 
-    def tell(self, member: Member, state: State, *, everything: bool = False) -> bool:
+    def tell(self, member: Member, state: State, *, everything: bool = False, endpoints: bool = False) -> bool:
         """Bring what is told up to date; whether anything is news since the last time. `everything`: also what nobody
-        noted, as a status that moved."""
+        noted, as a status that moved. `endpoints`: the hub asks for what is known of endpoints."""
         objects = member.view.objects() if everything else {}
         if everything:
             self._dirty.update(key for key, live in objects.items() if self._sent.get(key) is not live)
@@ -78,8 +86,29 @@ class Reporter:
             self._facts = member.facts
             self._put(values.FACTS, values.FACTS_OF.json(member.facts))
         self._put(values.STATE, values.STATES.json(state))
+        if endpoints:
+            self._tell_endpoints(member.station)
         news, self._news = self._news, 0
         return bool(news)
+
+    def _tell_endpoints(self, station: Station) -> None:
+        own = {values.of(values.OWN_SLICE, slices.key_of(one)): one for found in station.own.values() for one in found}
+        for name in self._own_slices.keys() - own.keys():
+            self._drop(name)
+        for name, one in own.items():
+            if self._own_slices.get(name) is not one:
+                self._put(name, values.SLICES.json(one))
+        self._own_slices = own
+        self._put(values.SHARED, values.SHAREDS.json(Shared(tuple(sorted(station.names)), station.fresh)))
+        if self._stirred == (station, station.stirred):
+            return
+        self._stirred = (station, station.stirred)
+        arrived = {values.of(values.ARRIVED, key): station.arrived(key) for key in station.targets}
+        for name in self._arrived - arrived.keys():
+            self._drop(name)
+        for name, endpoints in arrived.items():
+            self._put(name, values.ARRIVALS.json(endpoints))
+        self._arrived = set(arrived)
 
     def _put(self, name: str, value: object) -> None:
         try:

@@ -9,6 +9,7 @@ of (that is the connection's), and one that has not this form ends the connectio
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, Generic, TypeVar
@@ -24,6 +25,9 @@ from gitfed.model.load import ClusterLoad, LoadQuestion
 from gitfed.model.plan import Action, Change, FieldChange, RenderedManifest
 from gitfed.model.reason import NO_REASON, Reason
 from gitfed.model.script import Script
+from gitfed.services import exchange
+from gitfed.services.exchange import Endpoints
+from gitfed.services.slices import Slice
 from gitfed.text import canonical
 
 T = TypeVar("T")
@@ -39,6 +43,10 @@ OBJECT, BODY, CHANGE, ENTRY, FORGET, VERDICT = "object/", "body/", "change/", "e
 SCRIPT = "script/"
 """The text of a script, by its digest."""
 OVER = "over/"
+SHARING, ARRIVING = "sharing", "arriving/"
+"""What is to be done about endpoints, and each slice of another cluster that should be there."""
+SHARED, OWN_SLICE, ARRIVED = "shared", "slice/", "arrived/"
+"""How far the cluster's own slices are known, each of them, and of each Service what came from other clusters."""
 
 
 class _As(Generic[T]):
@@ -223,6 +231,23 @@ class Task:
 
 
 @dataclass(frozen=True, slots=True)
+class Sharing:
+    """What is to be done about EndpointSlices; an agent that is told nothing of it says nothing of it."""
+
+    names: tuple[str, ...] = ()
+    """Services whose own slices others want, in every namespace."""
+    kept: tuple[tuple[ObjectKey, ClusterName], ...] = ()
+    """(Service, provider): what is there of these stays as it is."""
+    decided: tuple[ObjectKey, ...] = ()
+    """Services of which the hub says what should be there; of others nothing is changed."""
+
+    def goal(self, arriving: Iterable[Any]) -> exchange.Wanted:
+        """`arriving`: the values of this name. Raises LinkError."""
+        found = [SLICES.read(value) for value in arriving]
+        return exchange.Wanted({(one.namespace, one.name): one for one in found}, frozenset(self.kept))
+
+
+@dataclass(frozen=True, slots=True)
 class Verdict:
     """What the script of its kind says of the object in this generation."""
 
@@ -274,6 +299,14 @@ class Over:
     """None: there was nothing to do any more."""
 
 
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """Whether the cluster's own slices of Services of these names are known as they are now."""
+
+    names: tuple[str, ...] = ()
+    fresh: bool = False
+
+
 SETUPS: _As[Setup] = _As(Setup)
 WANTED: _As[Wanted] = _As(Wanted)
 TASKS: _As[Task] = _As(Task)
@@ -285,6 +318,10 @@ FACTS_OF: _As[ClusterFacts] = _As(ClusterFacts)
 OBJECTS: _As[LiveObject] = _As(LiveObject)
 LOAD_QUESTIONS: _As[list[LoadQuestion]] = _As(list[LoadQuestion])
 LOADS: _As[list[tuple[ObjectKey, ClusterLoad]]] = _As(list[tuple[ObjectKey, ClusterLoad]])
+SHARINGS: _As[Sharing] = _As(Sharing)
+SHAREDS: _As[Shared] = _As(Shared)
+SLICES: _As[Slice] = _As(Slice)
+ARRIVALS: _As[Endpoints] = _As(Endpoints)
 STUCK: _As[list[tuple[ObjectKey, int, Stuck]]] = _As(list[tuple[ObjectKey, int, Stuck]])
 
 

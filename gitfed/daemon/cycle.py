@@ -34,7 +34,7 @@ from gitfed.daemon.fleet.member_protocol import Repairs
 from gitfed.daemon.fleet.members import Options
 from gitfed.daemon.record import Record
 from gitfed.daemon.reminders import Reminders
-from gitfed.daemon.services.exchange import Untouched
+from gitfed.daemon.services.exchange import UntouchedIn
 from gitfed.daemon.state_store import Memory
 from gitfed.daemon.statuses import Statuses
 from gitfed.daemon.trouble import Trouble
@@ -469,7 +469,7 @@ def _repairs(repo: RepoSnapshot, decisions: Decisions) -> Repairs:
     return _Repairs(repo.settings.spec.sync.self_heal, orders)
 
 
-def _suspended(decisions: Decisions) -> Untouched:
+def _suspended(decisions: Decisions) -> UntouchedIn:
     """Where a person stopped the daemon from writing."""
     orders = [one for one in decisions.suspensions if not one.scheduling]
     return lambda cluster, key: any(one.covers(cluster, key) for one in orders)

@@ -34,8 +34,6 @@ def check(repo: RepoSnapshot, plan: Plan) -> Iterator[Problem]:
         yield from _exported(repo, plan, manifest)
     for ingress in repo.multicluster_ingresses:
         yield from _ingress(repo, ingress)
-    for route in routes.of(repo, _placed(plan)):
-        yield from _pulled(repo, route)
 
 
 def _exposed(repo: RepoSnapshot, plan: Plan, one: MultiClusterService) -> Iterator[Problem]:
@@ -123,19 +121,6 @@ def _has_port(backend: IngressBackend, port: Mapping[str, Any]) -> bool:
     return bool(wanted.name and port.get("name") == wanted.name) or (
         wanted.number is not None and port.get("port") == wanted.number
     )
-
-
-def _pulled(repo: RepoSnapshot, route: routes.Route) -> Iterator[Problem]:
-    if route.left_out:
-        by = next((one.origin for one in repo.multicluster_services if one.key == route.by), None)
-        origin = by or (repo.manifests[route.by].origin if route.by in repo.manifests else Origin(""))
-        modes = {repo.clusters[name].spec.sync_mode for name in route.left_out}
-        how = "pulled" if modes == {"Pull"} else "kept by agents"
-        are = f"are {how}: they neither provide nor consume" if len(route.left_out) > 1 else (
-            f"is {how}: it neither provides nor consumes"
-        )  # fmt: skip
-        message = f"{_listed(sorted(route.left_out))} {are} endpoints of {route.source.namespace}/{route.source.name}"
-        yield _warning(origin, message, "endpoints do not pass through agents yet")
 
 
 def _is(name: str, number: int, port: Mapping[str, Any]) -> bool:

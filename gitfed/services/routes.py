@@ -6,7 +6,7 @@ consumed where its ServiceImport was placed, or by the clusters that it names.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Set
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,8 +27,6 @@ class Route:
     """The Service that gets them."""
     providers: frozenset[ClusterName]
     consumers: frozenset[ClusterName]
-    left_out: frozenset[ClusterName] = frozenset()
-    """Clusters that would provide or consume, and that an agent keeps: endpoints do not pass through agents."""
     ports: frozenset[str] | None = None
     """Names of the Service's ports; None: all."""
 
@@ -56,12 +54,7 @@ def of(repo: RepoSnapshot, placed: Placed) -> tuple[Route, ...]:
     return tuple(sorted((*_exposed(repo, placed), *_imported(repo, placed)), key=lambda route: route.by))
 
 
-def pulled(repo: RepoSnapshot) -> frozenset[ClusterName]:
-    return frozenset(name for name, cluster in repo.clusters.items() if cluster.has_agent)
-
-
 def _exposed(repo: RepoSnapshot, placed: Placed) -> Iterator[Route]:
-    away = pulled(repo)
     for declared in placement.acted_on(repo):
         there = set(placed.get(declared.service, ()))
         if not there:
@@ -69,11 +62,11 @@ def _exposed(repo: RepoSnapshot, placed: Placed) -> Iterator[Route]:
         providers = there.intersection(declared.providers) if declared.providers else there
         consumers = there.intersection(declared.consumers) if declared.consumers else there
         ports = exposed_ports(declared, repo.manifests.get(declared.service))
-        yield _route(declared.key, declared.service, declared.service, providers, consumers, away, ports)
+        service = declared.service
+        yield Route(declared.key, service, service, frozenset(providers), frozenset(consumers), ports)
 
 
 def _imported(repo: RepoSnapshot, placed: Placed) -> Iterator[Route]:
-    away = pulled(repo)
     for manifest in derived.imports(repo.manifests):
         key = manifest.key
         if derived.service(manifest) is None:
@@ -82,20 +75,7 @@ def _imported(repo: RepoSnapshot, placed: Placed) -> Iterator[Route]:
         providers, consumers = set(placed.get(exported, ())), set(placed.get(key, ()))
         if providers and consumers:
             source = ObjectKey("", "Service", key.namespace, key.name)
-            yield _route(key, source, derived.key_of(key), providers, consumers, away, None)
-
-
-def _route(
-    by: ObjectKey,
-    source: ObjectKey,
-    target: ObjectKey,
-    providers: Set[ClusterName],
-    consumers: Set[ClusterName],
-    away: frozenset[ClusterName],
-    ports: frozenset[str] | None,
-) -> Route:
-    left_out = away & (providers | consumers)
-    return Route(by, source, target, frozenset(providers - away), frozenset(consumers - away), left_out, ports)
+            yield Route(key, source, derived.key_of(key), frozenset(providers), frozenset(consumers))
 
 
 def exposed_ports(declared: MultiClusterService, service: Manifest | None) -> frozenset[str] | None:

@@ -157,6 +157,10 @@ def body(wanted: Slice, federation: str, owner: str, version: str = "") -> dict[
     }
 
 
+def key_of(one: Slice) -> ObjectKey:
+    return ObjectKey(GROUP, KIND, one.namespace, one.name)
+
+
 def target_of(one: Slice) -> ObjectKey:
     """The Service that a slice belongs to."""
     return ObjectKey("", "Service", one.namespace, one.service)

@@ -64,8 +64,6 @@ class ServiceView(View):
     """The Service that gets the endpoints."""
     providers: list[EndpointsView]
     consumers: list[EndpointsView]
-    leftOut: list[str]
-    """Pulled clusters, which would provide or consume."""
     conditions: list[ConditionView]
     """`ServiceApplied` and `EndpointSliceDispatched`; none while nobody looked."""
     serviceLocations: list[LocationView]
@@ -108,7 +106,7 @@ def items(repo: RepoSnapshot, plan: Plan, look: Look, namespace: str = "") -> It
 def concerns(item: ServiceView, cluster: ClusterName) -> bool:
     """Whether a cluster has to do with it; "": any."""
     found = {one["cluster"] for one in (*item["providers"], *item["consumers"])}
-    found |= {name for one in item["serviceLocations"] for name in one["clusters"]} | {*item["leftOut"]}
+    found |= {name for one in item["serviceLocations"] for name in one["clusters"]}
     return not cluster or cluster in found
 
 
@@ -132,7 +130,6 @@ def _route(repo: RepoSnapshot, route: Route, placed: routes.Placed, look: Look) 
         "target": resource(route.target, "v1"),
         "providers": providers,
         "consumers": consumers,
-        "leftOut": sorted(route.left_out),
         "conditions": [*_applied(route, placed, look), *_dispatched(consumers, look)],
         "serviceLocations": [],
         "trafficBlockClusters": [],
@@ -200,7 +197,6 @@ def _ingress(repo: RepoSnapshot, one: MultiClusterIngress, placed: routes.Placed
         "target": None,
         "providers": [],
         "consumers": [],
-        "leftOut": [],
         "conditions": [],
         "serviceLocations": locations,
         "trafficBlockClusters": blocked,

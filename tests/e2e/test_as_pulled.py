@@ -15,6 +15,10 @@ from tests.e2e.test_main_job import (  # noqa: F401 - collected here, too
     test_the_thread_push_applied_kill_restart_same,
     test_what_leaves_the_repository_leaves_the_clusters_and_the_inventory,
 )
+from tests.e2e.test_services import (  # noqa: F401
+    test_endpoints_of_a_cluster_that_fails_leave_the_others,
+    test_endpoints_of_a_multi_cluster_service_travel_and_go_with_it,
+)
 from tests.e2e.test_waves import test_an_object_waits_for_what_it_depends_on  # noqa: F401
 from tests.e2e.world import Daemon, deployment
 

@@ -15,13 +15,12 @@ from gitfed.model.keys import (
     SERVICE_NAME,
     SLICE_MANAGED_BY,
 )
-from tests import needs
 from tests.clusters.rest import RefusedError
 from tests.e2e.test_failover import FAST, SOON
 from tests.e2e.world import World, cluster, policy, settings
 from tests.services.stage import EXPORTS, IMPORTS, multi_cluster_service, service, service_export, service_import
 
-pytestmark = [pytest.mark.e2e, needs.pushed("endpoints do not pass through agents")]
+pytestmark = pytest.mark.e2e
 
 SLICES = "/apis/discovery.k8s.io/v1/namespaces/shop/endpointslices"
 MERGE = "application/merge-patch+json"

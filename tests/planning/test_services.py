@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from typing import Any
 
 import pytest
 
@@ -144,11 +143,16 @@ def test_the_service_goes_when_its_import_is_removed_and_stays_when_that_cannot_
     assert {one.action for one in kept.changes or () if one.key == DERIVED} == {Action.KEEP}
 
 
-def test_pulled_clusters_neither_provide_nor_consume() -> None:
-    repo = read({**exported(), "clusters/b.json": cluster("b", syncMode="Pull")})
-    placed: dict[ObjectKey, Any] = {key: one.shares for key, one in plan_of(repo, empty()).bindings.items()}
-    [route] = routes.of(repo, {key: [share.cluster for share in shares] for key, shares in placed.items()})
-    assert (sorted(route.providers), sorted(route.consumers), sorted(route.left_out)) == (["a"], ["c"], ["b"])
+def test_pulled_clusters_provide_and_consume_as_others_do() -> None:
+    files = exported()
+    found = []
+    for repo in (read(files), read({**files, "clusters/b.json": cluster("b", syncMode="Pull")})):
+        plan = plan_of(repo, empty())
+        found.append(
+            routes.of(repo, {key: [share.cluster for share in one.shares] for key, one in plan.bindings.items()})
+        )
+    assert found[0] == found[1]
+    assert found[0]
 
 
 def test_a_cluster_that_left_provides_nothing_unless_its_file_cannot_be_read() -> None:

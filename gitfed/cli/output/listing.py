@@ -167,10 +167,9 @@ def _service(item: services.ServiceView) -> list[str]:
     shared = source["name"] if source == target else f"{source['name']} as {target['name']}"
     false = [one for one in item["conditions"] if one["status"] != "True"]
     said = "; ".join(f"{one['type']}: {one['message']}" for one in false)
-    away = f"left out: {' '.join(item['leftOut'])}" if item["leftOut"] else ""
     cells = [
         _service_name(item), f"{source['namespace']}/{shared}", " ".join(map(_of_cluster, item["providers"])),
-        " ".join(map(_of_cluster, item["consumers"])), "; ".join(filter(None, (said, away))),
+        " ".join(map(_of_cluster, item["consumers"])), said,
     ]  # fmt: skip
     return [cell or matrix.NONE for cell in cells]
 

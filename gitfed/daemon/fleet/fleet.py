@@ -268,7 +268,7 @@ class Fleet:
         self._touched.add(key)
         self._wake()
         member = self.members.get(cluster)
-        if member is not None and member.station is not None:
+        if member is not None:
             member.station.touch(key)
         if member is not None and member.worker is not None:
             member.worker.nudge(key)

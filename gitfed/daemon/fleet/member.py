@@ -82,7 +82,6 @@ class Member:
         self.worker: Worker | None = None
         self.view = ObservedView(concurrency, lambda: not self._error)
         self.station = Station(self.name, context.federation, self, upward.endpoints_changed)
-        """What it has of endpoints that others want, and should have of theirs."""
         self._open_session = open_session
         self._upward = upward
         self._context = context

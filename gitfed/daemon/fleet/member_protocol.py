@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Protocol, TypeAlias
 
-from gitfed.daemon.services.station import Station
+from gitfed.daemon.services.exchange import ClusterEndpoints
 from gitfed.interpret import collect
 from gitfed.interpret.registry import Interpreter
 from gitfed.model.base import ClusterName, Kind, ObjectKey
@@ -157,8 +157,8 @@ class ClusterMember(Protocol):
     """Inventory and objects were read; changes may be handed over."""
 
     @property
-    def station(self) -> Station | None:
-        """None: endpoints are not passed on to or from it, because an agent keeps it."""
+    def station(self) -> ClusterEndpoints:
+        """What it has of endpoints that others want, and should have of theirs."""
 
     @property
     def worker(self) -> Worklist | None:

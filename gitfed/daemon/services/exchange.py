@@ -7,10 +7,9 @@ through `services.exchange` to its consumers at once.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Protocol
 
-from gitfed.daemon.services.station import Station
 from gitfed.model.base import ClusterName, ObjectKey
 from gitfed.model.fleet import ClusterFacts, Reach
 from gitfed.model.plan import Plan
@@ -18,6 +17,34 @@ from gitfed.model.repo import RepoSnapshot
 from gitfed.services import derived, exchange, routes
 from gitfed.services.exchange import Endpoints, Provider, Seen, State, Wanted
 from gitfed.services.routes import Route
+from gitfed.services.slices import Slice
+
+Untouched = Callable[[ObjectKey], bool]
+"""Of which Services of a cluster nothing is to be done."""
+
+
+class ClusterEndpoints(Protocol):
+    """What is known of the endpoints in one cluster, and who puts them right."""
+
+    @property
+    def own(self) -> Mapping[ObjectKey, tuple[Slice, ...]]:
+        """Its own slices of the Services that others want, by Service."""
+
+    @property
+    def fresh(self) -> bool:
+        """Whether `own` is what the cluster has now."""
+
+    def provide(self, names: frozenset[str]) -> None:
+        """Collect the slices of Services of these names."""
+
+    def want(self, goal: Wanted, untouched: Untouched) -> None:
+        """What should be there of others' slices."""
+
+    def touch(self, key: ObjectKey) -> None:
+        """Something happened to this object there."""
+
+    def arrived(self, target: ObjectKey) -> Endpoints:
+        """What is there of others' endpoints of a Service."""
 
 
 class Member(Protocol):
@@ -27,14 +54,13 @@ class Member(Protocol):
     looked: asyncio.Event
 
     @property
-    def station(self) -> Station | None:
-        """None: an agent keeps the cluster."""
+    def station(self) -> ClusterEndpoints: ...
 
     @property
     def facts(self) -> ClusterFacts: ...
 
 
-Untouched = Callable[[ClusterName, ObjectKey], bool]
+UntouchedIn = Callable[[ClusterName, ObjectKey], bool]
 """Whether a person wants nothing to be done about an object in a cluster."""
 
 
@@ -46,14 +72,14 @@ class Exchange:
         self._members = members
         self._percent = 100
         self._complete = True
-        self._untouched: Untouched = lambda cluster, key: False
+        self._untouched: UntouchedIn = lambda cluster, key: False
         self._parts: dict[ObjectKey, dict[ClusterName, Wanted]] = {}
         """By who asks for a route, and by consumer."""
         self._dirty: set[ObjectKey] = set()
         """Services whose slices changed somewhere."""
         self._flushing = False
 
-    def follow(self, repo: RepoSnapshot, plan: Plan, untouched: Untouched) -> None:
+    def follow(self, repo: RepoSnapshot, plan: Plan, untouched: UntouchedIn) -> None:
         """After each cycle: what is declared, where it was placed, and how the clusters are."""
         found: tuple[Route, ...] = ()
         if repo.multicluster_services or any(True for _ in derived.imports(repo.manifests)):
@@ -67,7 +93,7 @@ class Exchange:
         for route in found:
             for name in route.providers:
                 names.setdefault(name, set()).add(route.source.name)
-        for name, station in self._stations():
+        for name, station in self._stations().items():
             station.provide(frozenset(names.get(name, ())))
         self._all_anew()
 
@@ -81,23 +107,18 @@ class Exchange:
     def providers(self) -> dict[ClusterName, Provider]:
         """What may be believed of each cluster, and what it has."""
         states = exchange.believed({name: _state(one) for name, one in self._members().items()}, self._percent)
-        stations = dict(self._stations())
-        return {
-            name: Provider(state, stations[name].own) if name in stations else Provider(State.UNKNOWN)
-            for name, state in states.items()
-        }
+        stations = self._stations()
+        return {name: Provider(state, stations[name].own) for name, state in states.items()}
 
     def seen(self) -> Seen:
         """The endpoints as they are now: of each provider its own, of each consumer what came from others."""
         found: dict[tuple[ObjectKey, ClusterName], Endpoints] = {}
-        providers, stations = self.providers(), dict(self._stations())
+        providers, stations = self.providers(), self._stations()
         for route in self.routes:
             for name in route.providers & providers.keys():
                 found[route.source, name] = exchange.provided(providers[name], route.source)
             for name in route.consumers & stations.keys():
-                one = stations[name]
-                here = list(one.there.values())
-                found[route.by, name] = exchange.arrived(here, one.pending, one.failed, route.target)
+                found[route.by, name] = stations[name].arrived(route.target)
         return found
 
     def _flush(self) -> None:
@@ -114,16 +135,16 @@ class Exchange:
     def _all_anew(self) -> None:
         providers = self.providers()
         self._parts = {route.by: exchange.wanted(route, providers) for route in self.routes}
-        self._hand_out({name for name, _ in self._stations()})
+        self._hand_out(self._stations().keys())
 
-    def _hand_out(self, clusters: set[ClusterName]) -> None:
+    def _hand_out(self, clusters: Collection[ClusterName]) -> None:
         targets = frozenset(route.target for route in self.routes)
-        for name, station in self._stations():
+        for name, station in self._stations().items():
             if name in clusters:
                 parts = (part[name] for part in self._parts.values() if name in part)
                 station.want(exchange.together(parts), self._left_alone(name, targets))
 
-    def _left_alone(self, name: ClusterName, targets: frozenset[ObjectKey]) -> Callable[[ObjectKey], bool]:
+    def _left_alone(self, name: ClusterName, targets: frozenset[ObjectKey]) -> Untouched:
         complete, untouched = self._complete, self._untouched
 
         def left_alone(key: ObjectKey) -> bool:
@@ -132,14 +153,12 @@ class Exchange:
 
         return left_alone
 
-    def _stations(self) -> Iterator[tuple[ClusterName, Station]]:
-        for name, member in self._members().items():
-            if member.station is not None:
-                yield name, member.station
+    def _stations(self) -> dict[ClusterName, ClusterEndpoints]:
+        return {name: member.station for name, member in self._members().items()}
 
 
 def _state(member: Member) -> State:
     """Until a cluster was asked nothing is known of it; lacking credentials is no fact about the cluster."""
     if member.facts.reach is Reach.READY:
-        return State.READ if member.station is not None and member.station.fresh else State.UNKNOWN
+        return State.READ if member.station.fresh else State.UNKNOWN
     return State.FAILED if member.asked and member.looked.is_set() else State.UNKNOWN

@@ -20,7 +20,7 @@ from gitfed.edges.kube.session import Session
 from gitfed.model.base import Body, ClusterName, Kind, ObjectKey
 from gitfed.model.fleet import ClusterLive, LiveObject
 from gitfed.services import exchange, slices
-from gitfed.services.exchange import NOTHING, SliceKey, Step, Wanted
+from gitfed.services.exchange import NOTHING, Endpoints, SliceKey, Step, Wanted
 from gitfed.services.slices import Slice
 
 log = logging.getLogger("gitfed.services")
@@ -84,6 +84,8 @@ class Station:
         """Something is to be dispatched here, or was."""
         self._work = asyncio.Event()
         self._wake = reflect.Wake()
+        self.stirred = 0
+        """How often what `arrived` answers may have changed."""
         self._read = False
         """Whether `there` was read in this connection: before, nothing can be told from nothing."""
 
@@ -103,17 +105,29 @@ class Station:
         if goal.slices or goal.kept:
             self._needed.set()
         self._asked.set()
-        self._work.set()
+        self._stir()
 
     def touch(self, key: ObjectKey) -> None:
         """Something happened to this object here."""
         if key[:2] == _SERVICE and self._asked.is_set():
-            self._work.set()
+            self._stir()
 
     def wake(self) -> None:
         """The cluster answers again."""
         self._wake.set()
-        self._work.set()
+        self._stir()
+
+    @property
+    def names(self) -> frozenset[str]:
+        return self._names
+
+    @property
+    def targets(self) -> set[ObjectKey]:
+        """Services of which slices of others are here, or should be."""
+        return {slices.target_of(one) for one in (*self.goal.slices.values(), *self.there.values())}
+
+    def arrived(self, target: ObjectKey) -> Endpoints:
+        return exchange.arrived(self.there.values(), self.pending, self.failed, target)
 
     @property
     def pending(self) -> list[Step]:
@@ -121,12 +135,16 @@ class Station:
         if not self._asked.is_set():
             return []
         known = self._seen.live()
-        targets = {slices.target_of(one) for one in (*self.goal.slices.values(), *self.there.values())}
         if not known.inventory_read or _SERVICE in known.unread:
             return []
+        targets = self.targets
         owners = {key: live.uid for key in targets if (live := self._seen.view.get(key)) is not None and live.ours}
         untouched = frozenset(key for key in targets if self._untouched(key))
         return list(exchange.steps(self.goal, self.there, owners, untouched))
+
+    def _stir(self) -> None:
+        self.stirred += 1
+        self._work.set()
 
     # -- life ---------------------------------------------------------------------------------------------------
 
@@ -238,7 +256,7 @@ class Station:
         found = (one for one in items if slices.is_ours(one, self._federation))
         self.there = {(one.namespace, one.name): one for one in found}
         self._read = True
-        self._work.set()
+        self._stir()
 
     def take_dispatched_event(self, kind: str, one: Slice) -> None:
         key = (one.namespace, one.name)
@@ -250,7 +268,7 @@ class Station:
             self.there.pop(key, None)
         elif known is None or known.uid != one.uid or reflect.newer(one.resource_version, known.resource_version):
             self.there[key] = one
-        self._work.set()
+        self._stir()
 
     # -- writing ------------------------------------------------------------------------------------------------
 
@@ -299,6 +317,7 @@ class Station:
             self._fails(key, translate.said(error))
         else:
             self.failed.pop(key, None)
+        self.stirred += 1
 
     async def _send(self, session: Session, wanted: Slice, found: Slice | None) -> Body:
         live = self._seen.view.get(slices.target_of(wanted))

@@ -25,10 +25,10 @@ from gitfed.daemon.fleet.member_protocol import Expected
 from gitfed.daemon.fleet.pulled.connection import AgentConnection
 from gitfed.daemon.fleet.pulled.reports import Reports
 from gitfed.daemon.fleet.pulled.slice import Slice
+from gitfed.daemon.fleet.pulled.station import PulledStation
 from gitfed.daemon.fleet.pulled.view import ReportedView
 from gitfed.daemon.fleet.pulled.worklist import PulledWorklist
 from gitfed.daemon.fleet.workloads import AskedWorkloads
-from gitfed.daemon.services.station import Station
 from gitfed.edges.kube import facts
 from gitfed.interpret import collect
 from gitfed.model import leader
@@ -75,7 +75,6 @@ class PulledMember:
         self.looked = asyncio.Event()
         self.ready = asyncio.Event()
         self.worker: PulledWorklist | None = None
-        self.station: Station | None = None
         self.reports = Reports(self.name)
         self.lease = lease
         self.facts = replace(context.known or ClusterFacts(self.name, apis=None), reach=Reach.UNKNOWN)
@@ -84,6 +83,13 @@ class PulledMember:
         self._adopt = context.adopt
         self._slice = Slice(self.name, context.federation)
         self.agent = AgentConnection(self.name, self._slice.told, lambda: upward.now())
+        self.station = PulledStation(
+            self.name,
+            self._slice.told,
+            self.reports.endpoints,
+            self.agent.poke,
+            lambda name, service: upward.endpoints_changed(name, service),
+        )
         self.view = ReportedView(self.reports, self.ready.is_set, self._can_be_asked, self.agent.ask)
         self.workloads = AskedWorkloads(self._in_use, self.agent.ask)
         self._leader = "-".join(filter(None, (context.called, uuid.uuid4().hex)))
@@ -141,6 +147,8 @@ class PulledMember:
             self._upward.changed(self.name, key)
         for key, over in news.over:
             self._finished(key, over)
+        if news.endpoints:
+            self.station.heard(news.services)
 
     async def answer(self, what: str, about: Any) -> Any:
         """Agents ask nothing. Raises LinkError."""

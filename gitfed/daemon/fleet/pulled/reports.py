@@ -6,13 +6,17 @@ Whatever an agent says, it says of its own cluster: names of clusters in its val
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 from gitfed.agent_protocol import replica, values
-from gitfed.agent_protocol.values import Over, State
+from gitfed.agent_protocol.values import Over, Shared, State
 from gitfed.errors import LinkError
 from gitfed.model.base import BindingId, ClusterName, Digest, ObjectKey
 from gitfed.model.fleet import ClusterFacts, InventoryEntry, LiveObject
+from gitfed.services import slices
+from gitfed.services.exchange import Endpoints
+from gitfed.services.slices import Slice
 
 
 @dataclass(slots=True)
@@ -21,6 +25,54 @@ class News:
     facts: bool = False
     objects: list[ObjectKey] = field(default_factory=list)
     over: list[tuple[ObjectKey, Over]] = field(default_factory=list)
+    endpoints: bool = False
+    services: set[ObjectKey] = field(default_factory=set)
+    """Of which the cluster's own slices are others."""
+
+
+class EndpointReports:
+    """What the agent told of endpoints."""
+
+    def __init__(self) -> None:
+        self.shared = Shared()
+        self.arrived: dict[ObjectKey, Endpoints] = {}
+        """By Service: what came to it from other clusters."""
+        self._slices: dict[str, Slice] = {}
+        """The cluster's own, by the keys of their values."""
+        self._of_service: dict[ObjectKey, dict[str, Slice]] = {}
+
+    def __iter__(self) -> Iterator[ObjectKey]:
+        """Services of which own slices were told."""
+        return iter(self._of_service)
+
+    def slices_of(self, service: ObjectKey) -> Iterable[Slice]:
+        return self._of_service.get(service, {}).values()
+
+    def take(self, name: str, value: object) -> set[ObjectKey]:
+        """`value` None: it is gone. The Services of which own slices are others now. Raises LinkError."""
+        if name == values.SHARED:
+            self.shared = values.SHAREDS.read(value) if value is not None else Shared()
+            return set()
+        key = values.key_in(name)
+        if name.startswith(values.ARRIVED):
+            if value is None:
+                self.arrived.pop(key, None)
+            else:
+                self.arrived[key] = values.ARRIVALS.read(value)
+            return set()
+        services: set[ObjectKey] = set()
+        if (known := self._slices.pop(name, None)) is not None:
+            service = slices.target_of(known)
+            del self._of_service[service][name]
+            if not self._of_service[service]:
+                del self._of_service[service]
+            services.add(service)
+        if value is not None:
+            one = replace(values.SLICES.read(value), namespace=key.namespace, name=key.name)
+            service = slices.target_of(one)
+            self._slices[name] = self._of_service.setdefault(service, {})[name] = one
+            services.add(service)
+        return services
 
 
 class Reports:
@@ -33,6 +85,7 @@ class Reports:
         self.over: dict[ObjectKey, Over] = {}
         self.over_changes = 0
         """How often `over` became another."""
+        self.endpoints = EndpointReports()
         self._cluster = cluster
 
     def take(self, change: replica.Change) -> News:
@@ -48,6 +101,9 @@ class Reports:
             elif what == values.OVER:
                 self.over.pop(values.key_in(name), None)
                 self.over_changes += 1
+            elif name == values.SHARED or what in (values.OWN_SLICE, values.ARRIVED):
+                news.endpoints = True
+                news.services |= self.endpoints.take(name, None)
         for name, value in change.set.items():
             what = name.partition("/")[0] + "/"
             if what == values.OBJECT:
@@ -61,6 +117,9 @@ class Reports:
             elif name == values.FACTS:
                 self.facts = replace(values.FACTS_OF.read(value), name=self._cluster, declared=None, assumed=False)
                 news.facts = True
+            elif name == values.SHARED or what in (values.OWN_SLICE, values.ARRIVED):
+                news.endpoints = True
+                news.services |= self.endpoints.take(name, value)
             else:
                 raise LinkError(f"an agent says {name[:100]!r}, which means nothing")
         return news
