@@ -148,16 +148,24 @@ class Dial:
         keeper = self._keeper
         async with self._socket() as socket:
             hello = frames.Hello(
-                frames.OLDEST, frames.NEWEST, self._instance, f"gitfed {gitfed.__version__}",
+                frames.OLDEST,
+                frames.NEWEST,
+                self._instance,
+                f"gitfed {gitfed.__version__}",
                 tuple(keeper.heard.connect()),
-            )  # fmt: skip
+            )
             welcome = await link.greet(socket, hello, _HANDSHAKE)
             self._lease = welcome.lease
             keeper.reporter.told.connect(welcome.digests)
             self._link = connection = link.Link(
-                socket, keeper.reporter.told, keeper.heard, lease=welcome.lease, taken=keeper.taken, asked=self._asked,
+                socket,
+                keeper.reporter.told,
+                keeper.heard,
+                lease=welcome.lease,
+                taken=keeper.taken,
+                asked=self._asked,
                 life=link.SignsOfLife.of(welcome.version, agent=True),
-            )  # fmt: skip
+            )
             keeper.poke, keeper.connected, self.error = connection.poke, True, ""
             self.connections += 1
             log.info("connected to the hub", extra={"hub": self._hub.url, "cluster": keeper.cluster})
@@ -191,11 +199,15 @@ class Dial:
             try:
                 opened = await asyncio.wait_for(
                     session.ws_connect(
-                        f"{self._hub.url.rstrip('/')}{PATH}", params=self._says, ssl=context or True,
-                        max_msg_size=frames.LARGEST, compress=0, autoping=False,
+                        f"{self._hub.url.rstrip('/')}{PATH}",
+                        params=self._says,
+                        ssl=context or True,
+                        max_msg_size=frames.LARGEST,
+                        compress=0,
+                        autoping=False,
                     ),
                     _HANDSHAKE,
-                )  # fmt: skip
+                )
             except aiohttp.WSServerHandshakeError as error:
                 raise errors.LinkError(_REFUSED.get(error.status, f"the hub answers {error.status}")) from error
             socket = WebSocket(opened)

@@ -18,9 +18,11 @@ _MOST_CONNECTIONS = 32
 
 
 async def listen(
-    stack: contextlib.AsyncExitStack, address: str, why_not_ready: Callable[[], str],
+    stack: contextlib.AsyncExitStack,
+    address: str,
+    why_not_ready: Callable[[], str],
     numbers: Callable[[], Iterable[Number]],
-) -> int:  # fmt: skip
+) -> int:
     """The port; it listens as long as `stack` lasts. Nowhere without an address. Raises UsageError."""
     app = web.Application()
     app.router.add_get("/livez", _answer(str))

@@ -152,14 +152,18 @@ class Keeper:
             endpoints_changed=lambda name, service: self._wake.set(),
         )
         self.member = Member(
-            declared_in(setup, self.cluster), self._open_session, upward,
+            declared_in(setup, self.cluster),
+            self._open_session,
+            upward,
             MemberContext(
                 federation=setup.federation,
                 expected=lambda: self._setup.expected if self._setup is not None else 0,
                 recorded_id=lambda: self._setup.recorded_id if self._setup is not None else "",
             ),
-            timing=self._timing, concurrency=self._concurrency, lead=self._given,
-        )  # fmt: skip
+            timing=self._timing,
+            concurrency=self._concurrency,
+            lead=self._given,
+        )
         self._life = asyncio.create_task(self.member.run(), name=f"member-{self.cluster}")
         self._list = 0
         self._begun_anew = True
@@ -287,10 +291,16 @@ class Keeper:
             self._written[key] = task.manifest.digest
         self.reporter.finished(key, number, change.action, result, left=left, drift=change.drift)
         level = logging.WARNING if result.outcome == "failed" else logging.INFO
-        log.log(level, "object written" if level == logging.INFO else "change failed", extra={
-            "cluster": self.cluster, "object": str(key), "outcome": result.outcome,
-            "error" if level == logging.WARNING else "reason": result.message or str(change.reason),
-        })  # fmt: skip
+        log.log(
+            level,
+            "object written" if level == logging.INFO else "change failed",
+            extra={
+                "cluster": self.cluster,
+                "object": str(key),
+                "outcome": result.outcome,
+                "error" if level == logging.WARNING else "reason": result.message or str(change.reason),
+            },
+        )
         self._wake.set()
 
     # -- what happens in the cluster ----------------------------------------------------------------------------
@@ -395,9 +405,7 @@ class Keeper:
         for key in suspects.keys() - found.keys():
             if (seen := suspects[key].live) is not None:
                 self._right[key] = (suspects[key].rendered, seen.resource_version)
-        if found.keys() != self._own.keys() or any(
-            found[key].rendered is not self._own[key].rendered for key in found
-        ):  # fmt: skip
+        if found.keys() != self._own.keys() or any(found[key].rendered is not self._own[key].rendered for key in found):
             self._own = found
             self._submit()
 

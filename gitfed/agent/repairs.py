@@ -48,7 +48,14 @@ def _of(
     context = compare.Context(
         manifest=manifest,
         binding=Binding(
-            rendered.binding, rendered.key, api_version, rendered.origin, None, (), rendered.replicas, None,
+            rendered.binding,
+            rendered.key,
+            api_version,
+            rendered.origin,
+            None,
+            (),
+            rendered.replicas,
+            None,
             overwrite=wanted.overwrite,
         ),
         clusters={name: cluster},
@@ -58,7 +65,7 @@ def _of(
         repaired=None,
         prune=False,
         unsettled=frozenset(),
-    )  # fmt: skip
+    )
     try:
         change = compare.wanted(context, rendered, name, live)
     except retain.RetainError:

@@ -51,8 +51,16 @@ class Reporter:
         """It is another member: whatever was told of the one before is gone unless this one shows it."""
         self._dirty.update(self._sent)
 
-    def finished(self, key: ObjectKey, task: int, action: Action, result: ApplyResult | None, *,
-                 left: bool = False, drift: bool = False) -> None:  # fmt: skip
+    def finished(
+        self,
+        key: ObjectKey,
+        task: int,
+        action: Action,
+        result: ApplyResult | None,
+        *,
+        left: bool = False,
+        drift: bool = False,
+    ) -> None:
         self._number += 1
         self._over[key] = over = Over(task, self._number, action, left, drift, result)
         self._put(values.of(values.OVER, key), values.OVERS.json(over))

@@ -52,7 +52,7 @@ async def run(options: Options, *, started: Callable[[int], None] = lambda port:
     async with contextlib.AsyncExitStack() as stack:
         port = await health.listen(
             stack, options.health_address, lambda: why_not_ready(keeper, dial), lambda: _numbers(keeper, dial, streams)
-        )  # fmt: skip
+        )
         for name in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(name, _settle, stop, name)
             stack.callback(loop.remove_signal_handler, name)

@@ -119,9 +119,11 @@ class Told:
     def _compare(self, theirs: list[str]) -> None:
         ours = digests_of(self._values)
         self._dirty.clear()
-        self._reset = set(range(BUCKETS)) if len(theirs) != BUCKETS else {
-            number for number in range(BUCKETS) if theirs[number] != ours[number]
-        }  # fmt: skip
+        self._reset = (
+            set(range(BUCKETS))
+            if len(theirs) != BUCKETS
+            else {number for number in range(BUCKETS) if theirs[number] != ours[number]}
+        )
         self.held = 0 if self._reset else self.sequence
 
     def disconnect(self) -> None:

@@ -195,28 +195,42 @@ class Task:
     def of(cls, change: Change, *, number: int, urgent: bool) -> Task:
         live, rendered = change.live, change.rendered
         return cls(
-            id=number, key=change.key, api_version=change.api_version, action=change.action, urgent=urgent,
-            reason=change.reason, manifest=Wanted.of(rendered) if rendered is not None else None,
+            id=number,
+            key=change.key,
+            api_version=change.api_version,
+            action=change.action,
+            urgent=urgent,
+            reason=change.reason,
+            manifest=Wanted.of(rendered) if rendered is not None else None,
             body=canonical.digest(change.body) if change.body is not None else "",
             seen=Seen(live.uid, live.resource_version, live.ours, live.matches, live.entry) if live else None,
-            diff=tuple(replace(one, before=None, after=None) for one in change.diff[:3]), move=change.move,
-            replaces=change.replaces, wave=change.wave, order=change.order, waits_for=change.waits_for,
-            adopt=change.adopt, first=change.first, drift=change.drift,
-        )  # fmt: skip
+            diff=tuple(replace(one, before=None, after=None) for one in change.diff[:3]),
+            move=change.move,
+            replaces=change.replaces,
+            wave=change.wave,
+            order=change.order,
+            waits_for=change.waits_for,
+            adopt=change.adopt,
+            first=change.first,
+            drift=change.drift,
+        )
 
     def change(self, cluster: ClusterName, bodies: dict[str, Body], live: LiveObject | None) -> Change:
         """`live`: the object as it is known there now; its body is taken when it is still the same version. Raises
         LinkError when a body is missing."""
         seen = None
         if self.seen is not None:
-            same = live is not None and (live.uid, live.resource_version) == (
-                self.seen.uid, self.seen.resource_version,
-            )  # fmt: skip
+            same = live is not None and (live.uid, live.resource_version) == (self.seen.uid, self.seen.resource_version)
             seen = LiveObject(
-                self.key, cluster, self.seen.uid, self.seen.resource_version, self.seen.ours,
+                self.key,
+                cluster,
+                self.seen.uid,
+                self.seen.resource_version,
+                self.seen.ours,
                 body=live.body if live is not None and same else None,
-                matches=Digest(self.seen.matches) if self.seen.matches is not None else None, entry=self.seen.entry,
-            )  # fmt: skip
+                matches=Digest(self.seen.matches) if self.seen.matches is not None else None,
+                entry=self.seen.entry,
+            )
         try:
             rendered = None
             if self.manifest is not None:
@@ -225,9 +239,24 @@ class Task:
         except KeyError:
             raise LinkError(f"the body of {self.key} is missing") from None
         return Change(
-            cluster, self.key, self.api_version, self.action, self.reason, rendered, seen, self.diff, body, self.move,
-            self.replaces, self.wave, self.order, self.waits_for, adopt=self.adopt, first=self.first, drift=self.drift,
-        )  # fmt: skip
+            cluster,
+            self.key,
+            self.api_version,
+            self.action,
+            self.reason,
+            rendered,
+            seen,
+            self.diff,
+            body,
+            self.move,
+            self.replaces,
+            self.wave,
+            self.order,
+            self.waits_for,
+            adopt=self.adopt,
+            first=self.first,
+            drift=self.drift,
+        )
 
 
 @dataclass(frozen=True, slots=True)

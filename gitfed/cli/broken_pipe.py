@@ -28,9 +28,11 @@ def outlasting_its_reader(stream: TextIO) -> TextIO:
     return io.TextIOWrapper(
         # Python was told not to buffer, and then this has none either.
         cast(BinaryIO, outlet if raw is buffer else io.BufferedWriter(outlet)),
-        encoding=stream.encoding, errors=stream.errors,
-        line_buffering=stream.line_buffering, write_through=stream.write_through,
-    )  # fmt: skip
+        encoding=stream.encoding,
+        errors=stream.errors,
+        line_buffering=stream.line_buffering,
+        write_through=stream.write_through,
+    )
 
 
 class _Outlet(io.FileIO):

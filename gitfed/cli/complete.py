@@ -115,8 +115,11 @@ def failing(ctx: click.Context, param: click.Parameter, incomplete: str) -> list
         for name, one in repo.clusters.items():
             yield f"cluster/{name}"
             yield from (f"zone/{zone}" for zone in one.spec.zones or ())
-            yield from (f"{kind}/{place}" for kind, place in (("region", one.spec.region),
-                                                              ("provider", one.spec.provider)) if place)  # fmt: skip
+            yield from (
+                f"{kind}/{place}"
+                for kind, place in (("region", one.spec.region), ("provider", one.spec.provider))
+                if place
+            )
 
     return _names(ctx, incomplete, targets)
 

@@ -49,15 +49,31 @@ def writing(command: _Command) -> _Command:
     command = options.value("writing", Writing)(command)
     for add in reversed(
         (
-            options.option("--repo", metavar="PATH", default="", shell_complete=complete.folders,
-                           help="The checkout.  [default: the one around this folder]"),
+            options.option(
+                "--repo",
+                metavar="PATH",
+                default="",
+                shell_complete=complete.folders,
+                help="The checkout.  [default: the one around this folder]",
+            ),
             options.option("--commit", is_flag=True, shared=False, help="Make the commit too."),
-            options.option("-m", "--message", shared=False, metavar="TEXT", default="",
-                           help="The commit's message.  [default: what was done]"),
-            options.option("--dry-run", shared=False, type=click.Choice(["client"]), default=None,
-                           help="Print what would change, and write nothing."),
+            options.option(
+                "-m",
+                "--message",
+                shared=False,
+                metavar="TEXT",
+                default="",
+                help="The commit's message.  [default: what was done]",
+            ),
+            options.option(
+                "--dry-run",
+                shared=False,
+                type=click.Choice(["client"]),
+                default=None,
+                help="Print what would change, and write nothing.",
+            ),
         )
-    ):  # fmt: skip
+    ):
         command = add(command)
     return command
 
@@ -172,8 +188,10 @@ def check_proposes(checkout: Checkout) -> str:
     """Where branches are pushed to. Raises UsageError when that is nowhere."""
     url = checkout.opened.repository.remote_url("origin")
     if url is None:
-        raise UsageError(f"{plain.clean(checkout.opened.name)} has no remote origin to push a branch to",
-                         hint="--commit makes the commit here")  # fmt: skip
+        raise UsageError(
+            f"{plain.clean(checkout.opened.name)} has no remote origin to push a branch to",
+            hint="--commit makes the commit here",
+        )
     return url
 
 
@@ -223,10 +241,12 @@ def _difference(path: str, before: str | None, after: str | None) -> str:
     return "".join(
         plain.clean(line.rstrip("\n")) + "\n"
         for line in difflib.unified_diff(
-            (before or "").splitlines(keepends=True), (after or "").splitlines(keepends=True),
-            f"a/{path}" if before is not None else "/dev/null", f"b/{path}" if after is not None else "/dev/null",
+            (before or "").splitlines(keepends=True),
+            (after or "").splitlines(keepends=True),
+            f"a/{path}" if before is not None else "/dev/null",
+            f"b/{path}" if after is not None else "/dev/null",
         )
-    )  # fmt: skip
+    )
 
 
 def _declaration(document: Any, name: str) -> Any:

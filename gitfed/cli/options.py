@@ -158,31 +158,46 @@ def option(*names: str, shared: bool = True, **settings: Any) -> Callable[[_Comm
 
 
 GIT_CREDENTIALS = option(
-    "--git-credentials", type=Files(exists=True, file_okay=False), metavar="DIR",
+    "--git-credentials",
+    type=Files(exists=True, file_okay=False),
+    metavar="DIR",
     help="Folder of what the repository's server needs: password, bearerToken, identity, known_hosts, ca.crt, …",
-)  # fmt: skip
+)
 SUBMODULES = option(
-    "--submodules", multiple=True, metavar="URL",
+    "--submodules",
+    multiple=True,
+    metavar="URL",
     help="Read submodules whose URL begins with this; may be repeated. Others are not read.",
-)  # fmt: skip
+)
 TRUSTED_KEYS = option(
-    "--trusted-keys", type=Files(exists=True, file_okay=False), metavar="DIR",
+    "--trusted-keys",
+    type=Files(exists=True, file_okay=False),
+    metavar="DIR",
     help="Apply only commits signed with a public key of this folder (PGP or SSH); beats spec.sources.verify.keys.",
-)  # fmt: skip
+)
 NOTIFY_DIR = option(
-    "--notify-dir", type=Files(exists=True, file_okay=False), metavar="DIR",
+    "--notify-dir",
+    type=Files(exists=True, file_okay=False),
+    metavar="DIR",
     help="Where notifications go: a folder NAME for each target, with url, bearerToken, ca.crt; read again each time.",
-)  # fmt: skip
+)
 STATE_KEY = option(
-    "--state-key", type=Files(dir_okay=False), metavar="FILE",
+    "--state-key",
+    type=Files(dir_okay=False),
+    metavar="FILE",
     help="The private SSH key that signs what is written on the state branch; replicas share it.  "
     "[default: made once in --data-dir]",
-)  # fmt: skip
+)
 WAIT = option("--wait", shared=False, is_flag=True, help="Wait until the daemon has carried it out.")
 WAIT_TIMEOUT = option(
-    "--timeout", shared=False, type=Duration(), default="5m", show_default=True, metavar="DURATION",
+    "--timeout",
+    shared=False,
+    type=Duration(),
+    default="5m",
+    show_default=True,
+    metavar="DURATION",
     help="How long to wait.",
-)  # fmt: skip
+)
 _SOURCE = (
     option("--repo", metavar="PATH|URL", default="", shell_complete=complete.folders,
            help="The repository: a path, or a URL (https, ssh, git, file).  [default: the one around this folder]"),
@@ -223,9 +238,11 @@ _SERVER = (
            help="A file with the token that says who asks the hub."),
 )  # fmt: skip
 _HUB_KUBECONFIG = option(
-    "--kubeconfig", type=Files(exists=True, dir_okay=False), metavar="FILE",
+    "--kubeconfig",
+    type=Files(exists=True, dir_okay=False),
+    metavar="FILE",
     help="kubeconfig with a context for the hub, as gitfed kubeconfig prints it.  [default: KUBECONFIG]",
-)  # fmt: skip
+)
 _OF_A_REPOSITORY = ("repo", "git_credentials", "submodules", "rev", "worktree", "fleet", "decisions", "now", "live",
                     "credentials_dir", "allow_exec_credentials")  # fmt: skip
 _HUB = (
@@ -276,8 +293,12 @@ def credentials(command: _Command) -> _Command:
 
 def credentials_to_keep(command: _Command) -> _Command:
     """The same for a command that writes into the folder: the first one makes it."""
-    folder = option("--credentials-dir", type=Files(file_okay=False), metavar="DIR",
-                    help="Folder where the token is kept; it is made if need be.")  # fmt: skip
+    folder = option(
+        "--credentials-dir",
+        type=Files(file_okay=False),
+        metavar="DIR",
+        help="Folder where the token is kept; it is made if need be.",
+    )
     return _gathered(command, "credentials", (_CREDENTIALS[0], folder, *_CREDENTIALS[2:]), _credentials)
 
 
@@ -306,13 +327,24 @@ PROGRESS = option("--progress", expose_value=False, callback=lambda _, __, choic
 def output(*formats: str, secrets: bool = False) -> Callable[[_Command], _Command]:
     """-o, --color, --progress, --quiet and for some --show-secrets → `output: Output`."""
     options = [
-        option("-o", "--output", "format_", type=click.Choice(formats), default=formats[0], show_default=True,
-               help="How to print the result."),
-        option("--color", type=click.Choice(["auto", "always", "never"]), default="auto",
-               help="Colours; auto: on a terminal, unless NO_COLOR is set."),
+        option(
+            "-o",
+            "--output",
+            "format_",
+            type=click.Choice(formats),
+            default=formats[0],
+            show_default=True,
+            help="How to print the result.",
+        ),
+        option(
+            "--color",
+            type=click.Choice(["auto", "always", "never"]),
+            default="auto",
+            help="Colours; auto: on a terminal, unless NO_COLOR is set.",
+        ),
         _PROGRESS,
         option("-q", "--quiet", is_flag=True, help="Totals only."),
-    ]  # fmt: skip
+    ]
     if secrets:
         options.append(option("--show-secrets", is_flag=True, help="Print Secrets unmasked; only to a terminal."))
     return lambda command: _gathered(command, "output", tuple(options), _output)
@@ -369,8 +401,15 @@ def _server(given: Mapping[str, Any]) -> Server | None:
                 return None
             raise click.UsageError(f"--{name.replace('_', '-')} is about a repository: a hub has its own (--server)")
     url = "" if "context" in typed and "server" not in typed else given["server"]
-    return Server(url, given["context"], given[files[0]], given[files[1]], given[files[2]], given[files[3]],
-                  given.get("kubeconfig"))  # fmt: skip
+    return Server(
+        url,
+        given["context"],
+        given[files[0]],
+        given[files[1]],
+        given[files[2]],
+        given[files[3]],
+        given.get("kubeconfig"),
+    )
 
 
 def _credentials(given: Mapping[str, Any]) -> Credentials:
@@ -392,9 +431,13 @@ def _hub(given: Mapping[str, Any]) -> Any:
     issuer = None
     if given["oidc_issuer_url"]:
         issuer = oidc.Settings(
-            given["oidc_issuer_url"], given["oidc_client_id"], given["oidc_username_claim"],
-            given["oidc_groups_claim"], given["oidc_ca_file"], given["oidc_client_secret_file"],
-        )  # fmt: skip
+            given["oidc_issuer_url"],
+            given["oidc_client_id"],
+            given["oidc_username_claim"],
+            given["oidc_groups_claim"],
+            given["oidc_ca_file"],
+            given["oidc_client_secret_file"],
+        )
     life = timedelta(seconds=given["agent_certificate_life"])
     if not timedelta(hours=1) <= life <= timedelta(days=365):
         raise click.UsageError("--agent-certificate-life is an hour at least, and a year at most")

@@ -35,9 +35,10 @@ class PullRequest:
     @property
     def place(self) -> Place:
         missing = [
-            f"--{name}" for name, value in (("forge", self.kind), ("api", self.api), ("project", self.project))
+            f"--{name}"
+            for name, value in (("forge", self.kind), ("api", self.api), ("project", self.project))
             if not value
-        ]  # fmt: skip
+        ]
         if missing:
             raise UsageError(
                 f"this is no CI that gitfed knows: {', '.join(missing)} missing",

@@ -163,13 +163,17 @@ class Connection:
         what = f"HTTP {no_answer.status_text(status)}, {headers.get_content_type()}"
         if 300 <= status < 400:
             return HubError(
-                f"{self.server} sends us elsewhere (HTTP {no_answer.status_text(status)})", status=status,
+                f"{self.server} sends us elsewhere (HTTP {no_answer.status_text(status)})",
+                status=status,
                 hint="name the address of the hub itself; a proxy that logs people in does not let programs through",
-            )  # fmt: skip
+            )
         if status >= 500:
             return HubUnreachable(f"{self.server} answers HTTP {no_answer.status_text(status)}", status=status)
-        return HubError(f"what answers at {self.server} is no hub of gitfed ({what})", status=status,
-                        hint="gitfed run --hub-address opens one")  # fmt: skip
+        return HubError(
+            f"what answers at {self.server} is no hub of gitfed ({what})",
+            status=status,
+            hint="gitfed run --hub-address opens one",
+        )
 
     def _no_answer(self, error: BaseException) -> HubUnreachable:
         where = f"the hub at {self.server}"

@@ -86,9 +86,11 @@ def of_files(files: Files) -> Credential:
     if files.certificate is not None and files.token is not None:
         raise UsageError("--client-certificate and --token-file say twice who asks", hint="name one of them")
     return Credential(
-        _read(files.authority, "--certificate-authority"), _read(files.certificate, "--client-certificate"),
-        _read(files.key, "--client-key"), _token(_read(files.token, "--token-file"), "--token-file"),
-    )  # fmt: skip
+        _read(files.authority, "--certificate-authority"),
+        _read(files.certificate, "--client-certificate"),
+        _read(files.key, "--client-key"),
+        _token(_read(files.token, "--token-file"), "--token-file"),
+    )
 
 
 def of_kubeconfig(paths: Sequence[Path], server: str, context: str = "") -> tuple[str, Credential]:
@@ -171,9 +173,11 @@ def _credential(found: _Entries, context: str) -> Credential:
     if not parts.get("token") and not (parts.get("client-certificate") and parts.get("client-key")):
         raise InputError(f"kubeconfig: context {context} holds no credential", hint=_HINT)
     return Credential(
-        parts.get("certificate-authority", b""), parts.get("client-certificate", b""), parts.get("client-key", b""),
+        parts.get("certificate-authority", b""),
+        parts.get("client-certificate", b""),
+        parts.get("client-key", b""),
         _token(parts.get("token", b""), f"kubeconfig: context {context}"),
-    )  # fmt: skip
+    )
 
 
 def _content(file: Path, inner: Mapping[str, Any], name: str, where: str) -> bytes:

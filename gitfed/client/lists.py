@@ -94,9 +94,11 @@ def gate_list(hub: Connection) -> gates.GateList:
 
 def explanation(hub: Connection, what: str, namespace: str = "", cluster: str = "") -> explanations.ExplanationView:
     asked = _List(
-        f"/explain/{urllib.parse.quote(what)}", explanations.SCHEMA, explanations.ExplanationView,
+        f"/explain/{urllib.parse.quote(what)}",
+        explanations.SCHEMA,
+        explanations.ExplanationView,
         ("namespace", "cluster"),
-    )  # fmt: skip
+    )
     return cast(explanations.ExplanationView, _get(hub, asked, _filters(asked, namespace, cluster)))
 
 

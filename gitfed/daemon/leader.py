@@ -117,8 +117,10 @@ async def lead(
             if working.done():
                 working.result()
                 return
-            log.warning("no longer leading: somebody else does, or the lock could not be renewed",
-                        extra={"leader": election.holder})  # fmt: skip
+            log.warning(
+                "no longer leading: somebody else does, or the lock could not be renewed",
+                extra={"leader": election.holder},
+            )
             on_loss()
         finally:
             # The work ends first: until then nobody else may begin.

@@ -152,6 +152,11 @@ def _assess(cluster: ClusterName, key: ObjectKey, body: Body) -> Assessment:
     health, message = readiness.readiness(body)
     protected = compare.annotation(body, PRUNE_ANNOTATION) == "disabled"
     return Assessment(
-        None, health, message, keep_body=True, protected=protected, deletion_protected=prune.is_protected(body),
+        None,
+        health,
+        message,
+        keep_body=True,
+        protected=protected,
+        deletion_protected=prune.is_protected(body),
         deletion_held=readiness.is_held(body),
-    )  # fmt: skip
+    )

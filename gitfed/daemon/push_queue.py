@@ -153,8 +153,10 @@ class Sending:
 
     def _give_way(self) -> None:
         if not self._silent:
-            log.warning("the state's server does not answer: decisions wait for it no longer",
-                        extra={"waited": self._patience, "objects": len(self._waiting)})  # fmt: skip
+            log.warning(
+                "the state's server does not answer: decisions wait for it no longer",
+                extra={"waited": self._patience, "objects": len(self._waiting)},
+            )
         self._silent = True
         if self._waiting:
             self._waiting.clear()

@@ -36,9 +36,15 @@ class Record:
     only one that asks another repository besides `load`, runs beside the others (`daemon.push_queue`)."""
 
     def __init__(
-        self, branch: state_edge.StateBranch, *, url: str | None, push: bool, alone: bool = True,
-        pushed: Callable[[], None] = lambda: None, trust: StateTrust | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        branch: state_edge.StateBranch,
+        *,
+        url: str | None,
+        push: bool,
+        alone: bool = True,
+        pushed: Callable[[], None] = lambda: None,
+        trust: StateTrust | None = None,
+    ) -> None:
         """`pushed` hears of every push that was taken. `alone`: what the other side does not take is acted upon all the
         same, and told later. A daemon has to; who acts once and goes must not, for somebody else goes on from there.
         `trust` None: whoever wrote the branch is believed."""

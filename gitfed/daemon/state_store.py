@@ -195,9 +195,12 @@ class Memory:
             return fleet
         placed = self.decisions.bindings
         await asyncio.to_thread(
-            self._facts_record.write, self._fleet.facts(), repo.clusters.keys(), self._options.now(),
+            self._facts_record.write,
+            self._fleet.facts(),
+            repo.clusters.keys(),
+            self._options.now(),
             lambda: (one.last_scheduled for one in placed.values() if one.last_scheduled is not None),
-        )  # fmt: skip
+        )
         self.sending.send_facts()
         self.facts = self._facts_record.recorded.facts
         clusters = {name: self.facts.get(name, seen) for name, seen in fleet.clusters.items()}
@@ -268,8 +271,8 @@ class Memory:
             failovers.log(level, "failover", extra={"event": sentence})
         for sentence in plan.scaling.said:
             log.info("autoscaling", extra={"event": sentence})
-        reasons = (*_opened(decisions.approvals, state.decisions.approvals),
-                   *decision_text.body(plan, decisions, bindings))  # fmt: skip
+        opened = _opened(decisions.approvals, state.decisions.approvals)
+        reasons = (*opened, *decision_text.body(plan, decisions, bindings))
         self.decisions = await asyncio.to_thread(
             self._record.write,
             replace(
@@ -315,8 +318,8 @@ class Memory:
         applied = self.decisions.applied_commit if history else plan.commit
         bounds = effective_guards.after(self.decisions, plan, applied, reached)
         held = consent.held_plan(plan)
-        known = (state.results, state.held, self.decisions.applied_commit, self.decisions.limits,
-                 self.decisions.held_plan)  # fmt: skip
+        recorded = self.decisions
+        known = (state.results, state.held, recorded.applied_commit, recorded.limits, recorded.held_plan)
         same = known == (reached, repo.held, applied, bounds, held)
         statuses = self._statuses.to_record(self.decisions.bindings, at_once=not same)
         removals = results.removals_left(self.decisions.removals, self._fleet)
@@ -361,8 +364,10 @@ class Memory:
         void = [one for one in consent.void(approvals) if one in self._approvals]
         for one in void:
             waits = held.digest[:12] if held is not None else "nothing"
-            log.warning("an approval is void: what is held is another plan",
-                        extra={"by": one.by, "approved": one.digest[:12], "held": waits})  # fmt: skip
+            log.warning(
+                "an approval is void: what is held is another plan",
+                extra={"by": one.by, "approved": one.digest[:12], "held": waits},
+            )
         self._approvals = [one for one in self._approvals if one not in void]
         return tuple(one for one in approvals if one not in void)
 

@@ -129,13 +129,18 @@ def open_sessions(options: Options, *, as_sent: bool = False) -> Callable[[Clust
                 raise
             name = cluster.metadata.name
             raise CredentialsError(
-                f"cluster {name}: it is pulled: its agent reaches it, and nobody here does", cluster=name,
+                f"cluster {name}: it is pulled: its agent reaches it, and nobody here does",
+                cluster=name,
                 hint="a context of that name in --kubeconfig, if you may reach it yourself",
-            ) from error  # fmt: skip
+            ) from error
         return Session(
-            cluster.metadata.name, way, concurrency=options.concurrency, fence=fence,
-            tally=options.telemetry.requests, as_sent=as_sent,
-        )  # fmt: skip
+            cluster.metadata.name,
+            way,
+            concurrency=options.concurrency,
+            fence=fence,
+            tally=options.telemetry.requests,
+            as_sent=as_sent,
+        )
 
     return open_session
 
@@ -193,18 +198,27 @@ def make_engine(
         if not reader.remote and settings.url is None and url != reader.location:
             tracking.pushed(reader.repository, clone.path, name)
 
-    record = Record(branch, url=url, push=push, alone=not one_shot, pushed=partial(pushed, settings.branch),
-                    trust=believed)  # fmt: skip
+    record = Record(
+        branch, url=url, push=push, alone=not one_shot, pushed=partial(pushed, settings.branch), trust=believed
+    )
     facts_record = FactsRecord(
-        facts_branch.FactsBranch(clone, facts, branch=settings.facts_branch, sign=key.sign), url=url, push=push,
-        pushed=partial(pushed, settings.facts_branch), trust=believed,
-    )  # fmt: skip
+        facts_branch.FactsBranch(clone, facts, branch=settings.facts_branch, sign=key.sign),
+        url=url,
+        push=push,
+        pushed=partial(pushed, settings.facts_branch),
+        trust=believed,
+    )
     kind = leading.ONE_SHOT if one_shot else leading.DAEMON
     engine_options = EngineOptions(
-        timing=options.timing, concurrency=options.concurrency, adopt=options.adopt, now=options.now,
-        telemetry=options.telemetry, lease=options.lease,
-        leader=leading.name(kind, socket.gethostname(), str(data_dir(options).resolve())), takes_over=takes_over,
-    )  # fmt: skip
+        timing=options.timing,
+        concurrency=options.concurrency,
+        adopt=options.adopt,
+        now=options.now,
+        telemetry=options.telemetry,
+        lease=options.lease,
+        leader=leading.name(kind, socket.gethostname(), str(data_dir(options).resolve())),
+        takes_over=takes_over,
+    )
     return Engine(
         reader,
         record,
@@ -370,9 +384,15 @@ async def apply_once(
 
 
 async def _settle(
-    engine: Engine, work: asyncio.Task[None], *, timeout: float, wait: bool, confirm: str, by: str,
+    engine: Engine,
+    work: asyncio.Task[None],
+    *,
+    timeout: float,
+    wait: bool,
+    confirm: str,
+    by: str,
     now: Callable[[], datetime],
-) -> bool:  # fmt: skip
+) -> bool:
     """Whether it settled in time."""
     deadline = time.monotonic() + timeout
     confirmed = False

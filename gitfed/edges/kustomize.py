@@ -159,9 +159,14 @@ def _run(command: list[str], scratch: Path, printed: int, said: int) -> int | No
     environment = {"HOME": str(scratch), "PATH": str(scratch / "none"), "TMPDIR": str(scratch), "LANG": "C.UTF-8"}
     environment |= proxies
     process = subprocess.Popen(
-        ["/bin/sh", "-c", f'{_LIMITS} exec "$@"', "sh", *command], cwd=scratch, env=environment,
-        stdin=subprocess.DEVNULL, stdout=printed, stderr=said, start_new_session=True,
-    )  # fmt: skip
+        ["/bin/sh", "-c", f'{_LIMITS} exec "$@"', "sh", *command],
+        cwd=scratch,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=printed,
+        stderr=said,
+        start_new_session=True,
+    )
     try:
         return process.wait(_TIMEOUT)
     except subprocess.TimeoutExpired:

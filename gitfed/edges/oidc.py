@@ -130,18 +130,26 @@ class Issuer:
         where = await self._endpoint("authorization_endpoint")
         return str(
             where.update_query(
-                response_type="code", client_id=self.settings.client_id, redirect_uri=redirect, state=state,
-                nonce=nonce, scope=" ".join(self._scopes()), code_challenge_method="S256",
+                response_type="code",
+                client_id=self.settings.client_id,
+                redirect_uri=redirect,
+                state=state,
+                nonce=nonce,
+                scope=" ".join(self._scopes()),
+                code_challenge_method="S256",
                 code_challenge=base64.urlsafe_b64encode(digest).rstrip(b"=").decode(),
             )
-        )  # fmt: skip
+        )
 
     async def exchange(self, code: str, *, redirect: str, nonce: str, verifier: str) -> Identity:
         """Who logged in, by the code that the issuer gave their browser. Raises IdentityError, IdentityUnreachable."""
         form = {
-            "grant_type": "authorization_code", "code": code, "redirect_uri": redirect, "code_verifier": verifier,
+            "grant_type": "authorization_code",
+            "code": code,
+            "redirect_uri": redirect,
+            "code_verifier": verifier,
             "client_id": self.settings.client_id,
-        }  # fmt: skip
+        }
         if self.settings.secret_file is not None:
             try:
                 form["client_secret"] = self.settings.secret_file.read_text(encoding="utf-8").strip()

@@ -176,9 +176,7 @@ def _connection(library: Any) -> Any:
     return Connection
 
 
-async def _no_redirects(
-    request: aiohttp.ClientRequest, handler: aiohttp.ClientHandlerType
-) -> aiohttp.ClientResponse:  # fmt: skip
+async def _no_redirects(request: aiohttp.ClientRequest, handler: aiohttp.ClientHandlerType) -> aiohttp.ClientResponse:
     response = await handler(request)
     if 300 <= response.status < 400:
         response.close()

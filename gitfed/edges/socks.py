@@ -53,9 +53,14 @@ class Connector(aiohttp.TCPConnector):
         self._way = _Way(socket_factory)
 
     async def _wrap_create_connection(
-        self, *args: Any, addr_infos: Any, req: Any, timeout: Any, client_error: Any = aiohttp.ClientConnectorError,
+        self,
+        *args: Any,
+        addr_infos: Any,
+        req: Any,
+        timeout: Any,
+        client_error: Any = aiohttp.ClientConnectorError,
         **kwargs: Any,
-    ) -> Any:  # fmt: skip
+    ) -> Any:
         host, port = addr_infos[0][4][:2]
         try:
             async with asyncio.timeout(timeout.sock_connect):

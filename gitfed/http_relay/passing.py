@@ -26,9 +26,7 @@ def upgrade_of(request: web.BaseRequest) -> str:
 
 
 async def pass_back(request: web.BaseRequest, answer: aiohttp.ClientResponse) -> web.StreamResponse:
-    back = web.StreamResponse(
-        status=answer.status, headers=CIMultiDict(headers.to_caller(answer.headers.items()))
-    )  # fmt: skip
+    back = web.StreamResponse(status=answer.status, headers=CIMultiDict(headers.to_caller(answer.headers.items())))
     back.headers["Content-Security-Policy"] = _CSP
     await back.prepare(request)
     try:

@@ -94,9 +94,14 @@ class _Served(RequestHandler):
     def __init__(self, server: web.Server, transport: asyncio.Transport) -> None:
         loop = asyncio.get_running_loop()
         super().__init__(
-            server, loop=loop, auto_decompress=False, max_headers=_MOST_HEADERS, max_field_size=_LARGEST_FIELD,
-            max_line_size=_LARGEST_FIELD, **_NO_LOG,
-        )  # fmt: skip
+            server,
+            loop=loop,
+            auto_decompress=False,
+            max_headers=_MOST_HEADERS,
+            max_field_size=_LARGEST_FIELD,
+            max_line_size=_LARGEST_FIELD,
+            **_NO_LOG,
+        )
         self._former: Any = transport.get_protocol()
         self.over: asyncio.Future[None] = loop.create_future()
 

@@ -94,9 +94,10 @@ class AgentStreams:
             raise _unreachable(cluster, "it is pulled, and its agent is not connected")
         if member.agent.version < frames.STREAMS:
             raise _unreachable(
-                cluster, f"its agent is too old for this: it speaks version {member.agent.version} of the protocol, "
+                cluster,
+                f"its agent is too old for this: it speaks version {member.agent.version} of the protocol, "
                 f"and {frames.STREAMS} is needed (install a newer agent)",
-            )  # fmt: skip
+            )
         return member
 
     # -- the side on which agents knock -------------------------------------------------------------------------------

@@ -79,9 +79,13 @@ class Listener:
         self.refused: Counter[str] = Counter()
         """Connections that were closed at once or cut off, by reason."""
         self._runner = web.AppRunner(
-            app, access_log=None, handle_signals=False, auto_decompress=False,
-            keepalive_timeout=self.limits.head, shutdown_timeout=_SHUTDOWN,
-        )  # fmt: skip
+            app,
+            access_log=None,
+            handle_signals=False,
+            auto_decompress=False,
+            keepalive_timeout=self.limits.head,
+            shutdown_timeout=_SHUTDOWN,
+        )
         self._strangers: dict[asyncio.Task[None], str] = {}
         """Connections that count, by address."""
         self._by_address: Counter[str] = Counter()

@@ -92,8 +92,10 @@ class Orders:
             )
         consent = await self._give(lambda book: self._approve(book, giver, what))
         approved: ordered.Approved = {
-            "digest": consent.plan.digest, "commit": consent.plan.commit, "gates": [str(one) for one in consent.gates],
-        }  # fmt: skip
+            "digest": consent.plan.digest,
+            "commit": consent.plan.commit,
+            "gates": [str(one) for one in consent.gates],
+        }
         return {**_order("approve", giver, [gate.name for gate in consent.gates]), "approved": approved}
 
     def _approve(self, book: OrderBook, giver: Giver, what: str) -> orders.Consent:

@@ -57,9 +57,10 @@ async def run(
     asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(_THREADS, thread_name_prefix="gitfed"))
     # Who stands by has to read what the leader wrote down.
     running = Running(
-        Recorded(options) if hub is not None and options.leader is not None else None, options.telemetry,
+        Recorded(options) if hub is not None and options.leader is not None else None,
+        options.telemetry,
         Polling(alone=options.leader is None),
-    )  # fmt: skip
+    )
     with locks.exclusive(folder):
         health = HealthServer(running)
         async with AsyncExitStack() as stack:

@@ -66,9 +66,12 @@ def karmada(path: str, index: int, document: Any) -> Case:
         raise CaseError(f"unknown member {unknown[0]} (a case has {', '.join(sorted(_IN_CASE))})")
     doing = operation(str(document.get("operation") or ""))
     made = inputs(
-        doing, document.get("desiredObj"), document.get("observedObj"), document.get("statusItems"),
+        doing,
+        document.get("desiredObj"),
+        document.get("observedObj"),
+        document.get("statusItems"),
         document.get("inputReplicas") or 0,
-    )  # fmt: skip
+    )
     output = document.get("output") or {}
     if not isinstance(output, Mapping):
         raise CaseError("output must be a mapping")
@@ -102,9 +105,12 @@ def of_bundle(case: bundled.Case) -> Case:
     given, expect = case.inputs, case.expect
     body = given.get("object") or given["desired"]
     made = Inputs(
-        body, observed=given.get("observed"), replicas=given.get("replicas", 0),
-        items=given.get("aggregatedStatusItems"), now=AT,
-    )  # fmt: skip
+        body,
+        observed=given.get("observed"),
+        replicas=given.get("replicas", 0),
+        items=given.get("aggregatedStatusItems"),
+        now=AT,
+    )
     return Case(
         case.path,
         case.name,

@@ -26,10 +26,18 @@ def lines(ways: Sequence[Way], arguments: Sequence[str]) -> Generator[tuple[Clus
     with contextlib.ExitStack() as stack:
         for way in ways:
             command, environment = stack.enter_context(kubectl.prepared(way))
-            process = stack.enter_context(subprocess.Popen(
-                [*command, *arguments], env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE, text=True, encoding="utf-8", errors="replace",
-            ))  # fmt: skip
+            process = stack.enter_context(
+                subprocess.Popen(
+                    [*command, *arguments],
+                    env=environment,
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.PIPE,
+                    text=True,
+                    encoding="utf-8",
+                    errors="replace",
+                )
+            )
             thread = threading.Thread(target=_read, args=(way.cluster, process, told), daemon=True)
             thread.start()
             stack.callback(_end, process, thread)

@@ -38,8 +38,10 @@ def program() -> str:
     """Raises UsageError."""
     found = shutil.which("kubectl")
     if found is None:
-        raise UsageError("there is no kubectl on this machine (PATH), and this command runs it",
-                         hint="https://kubernetes.io/docs/tasks/tools/")  # fmt: skip
+        raise UsageError(
+            "there is no kubectl on this machine (PATH), and this command runs it",
+            hint="https://kubernetes.io/docs/tasks/tools/",
+        )
     return found
 
 
@@ -72,9 +74,15 @@ def collect(ways: Sequence[Way], arguments: Sequence[str]) -> list[Said]:
 def _collected(way: Way, arguments: Sequence[str]) -> Said:
     with prepared(way) as (command, environment):
         done = subprocess.run(
-            [*command, _PATIENCE, *arguments], env=environment, stdin=subprocess.DEVNULL, capture_output=True,
-            check=False, text=True, encoding="utf-8", errors="replace",
-        )  # fmt: skip
+            [*command, _PATIENCE, *arguments],
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            check=False,
+            text=True,
+            encoding="utf-8",
+            errors="replace",
+        )
     return Said(way.cluster, done.returncode, done.stdout, done.stderr.strip())
 
 

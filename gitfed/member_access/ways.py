@@ -50,8 +50,10 @@ def own(paths: Sequence[Path], cluster: ClusterName) -> Way:
 def check_secure(url: str) -> None:
     """Raises UsageError for a hub to which kubectl would send no credential."""
     if not url.startswith("https://"):
-        raise UsageError(f"the hub at {url or '?'} has no TLS, so kubectl sends it no credential",
-                         hint="start it with --hub-url https://localhost:PORT, or on another address")  # fmt: skip
+        raise UsageError(
+            f"the hub at {url or '?'} has no TLS, so kubectl sends it no credential",
+            hint="start it with --hub-url https://localhost:PORT, or on another address",
+        )
 
 
 def kubeconfig(server: str, name: str, user: str, who: Credential) -> dict[str, object]:

@@ -89,8 +89,11 @@ def of(live: Body) -> Body:
     metadata = {key: copy.deepcopy(live["metadata"][key]) for key in _METADATA if live["metadata"].get(key)}
     fields = (("annotations", _ANNOTATIONS, _KEPT_ANNOTATIONS), ("labels", _LABELS, _KEPT_LABELS))
     for field, ours, kept_ones in fields:
-        kept = {key: value for key, value in (metadata.pop(field, None) or {}).items()
-                if not ours.match(key) or key in kept_ones}  # fmt: skip
+        kept = {
+            key: value
+            for key, value in (metadata.pop(field, None) or {}).items()
+            if not ours.match(key) or key in kept_ones
+        }
         if kept:
             metadata[field] = kept
     finalizers = [one for one in metadata.pop("finalizers", ()) if not _FINALIZERS_OF_SERVERS.match(one)]

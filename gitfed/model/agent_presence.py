@@ -46,6 +46,12 @@ class AgentPresence:
         self, now: datetime, instance: str, program: str, protocol: int | None, holding: Holding = BY_ITSELF
     ) -> AgentPresence:
         return replace(
-            self, connected=now, heard=now, connections=self.connections + 1, instance=instance, program=program,
-            protocol=protocol, holding=holding,
-        )  # fmt: skip
+            self,
+            connected=now,
+            heard=now,
+            connections=self.connections + 1,
+            instance=instance,
+            program=program,
+            protocol=protocol,
+            holding=holding,
+        )

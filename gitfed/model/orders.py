@@ -57,8 +57,12 @@ class Removal:
 
     def as_json(self) -> dict[str, Any]:
         return {
-            "cluster": self.cluster, "object": self.object, "uid": self.uid, "by": self.by, "at": self.at.isoformat(),
-        }  # fmt: skip
+            "cluster": self.cluster,
+            "object": self.object,
+            "uid": self.uid,
+            "by": self.by,
+            "at": self.at.isoformat(),
+        }
 
 
 @dataclass(frozen=True, slots=True)

@@ -78,8 +78,10 @@ def fleet_of(content: bytes, name_of_file: str, repo: RepoSnapshot) -> FleetSnap
         if one.name in found:
             raise InputError(f"{place}: a second Cluster {one.name}")
         found[one.name] = one
-    for name, place in [*((name, place) for name, (place, _) in members.items()),
-                        *((name, some[0][0]) for name, some in quotas.items())]:  # fmt: skip
+    for name, place in [
+        *((name, place) for name, (place, _) in members.items()),
+        *((name, some[0][0]) for name, some in quotas.items()),
+    ]:
         if name not in found and name not in repo.clusters:
             raise InputError(f"{place}: cluster {name} is neither in this file nor in the repository")
     for name, (_, tally) in members.items():

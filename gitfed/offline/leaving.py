@@ -154,9 +154,11 @@ class _Leaving:
         elif (metadata.get("annotations") or {}).get(PRUNE_ANNOTATION) == "disabled":
             self.left.kept[key] = f"annotated {PRUNE_ANNOTATION}: disabled"
             await self.release(key)
-        elif Kind(*key[:2]) == _DEFINITION and not self.looks and (
-            left := await deletion_check.first_of(self.session, body)
-        ):  # fmt: skip
+        elif (
+            Kind(*key[:2]) == _DEFINITION
+            and not self.looks
+            and (left := await deletion_check.first_of(self.session, body))
+        ):
             self.left.kept[key] = f"{left} is still there, and would be deleted with it"
             await self.release(key)
         else:

@@ -79,9 +79,11 @@ def recall(opened: inputs.Opened) -> Known | None:
         return None
     content = _cache().get(_name(opened, "bystanders"))
     others = unplanned.load(content) if content is not None else None
-    if others is not None and others.commit == found.commit and all(
-        key in others.rows for templates in found.templates.values() for key, _ in templates
-    ):  # fmt: skip
+    if (
+        others is not None
+        and others.commit == found.commit
+        and all(key in others.rows for templates in found.templates.values() for key, _ in templates)
+    ):
         return Known(found, others)
     return Known(found)
 
@@ -158,9 +160,7 @@ class _Side:
         if isinstance(self.where, git.WorkTree):
             part = git.PartOfTree(self.where, self.where.commit, files)
             return inputs.read_tree(self.opened, part, self.opened.head, committed=False)
-        return inputs.read_tree(
-            self.opened, git.PartOfTree(self.opened.repository, self.where, files), self.where
-        )  # fmt: skip
+        return inputs.read_tree(self.opened, git.PartOfTree(self.opened.repository, self.where, files), self.where)
 
 
 @dataclass(frozen=True, slots=True)

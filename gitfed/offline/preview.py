@@ -197,16 +197,16 @@ def _plans(
 ) -> _Plans:
     """Both plans, and the decisions between them. `lazily`: a manifest is rendered when it is looked at."""
     base = build.build(
-        base_repo, fleets[0], past, interpreters[0], now, base=past.applied_commit, memo=memo, lazily=lazily,
-    )  # fmt: skip
+        base_repo, fleets[0], past, interpreters[0], now, base=past.applied_commit, memo=memo, lazily=lazily
+    )
     waited = place.waits_for_room(memo.questions)
     decided = {key: one.decision for key, one in base.bindings.items()}
     claiming = place.claiming(memo.questions, decided, base.facts.taken_at)
     circumstances = Circumstances.of(base, memo.candidates, past)
     between = inputs.after(base, past)
     head = build.build(
-        head_repo, fleets[1], between, interpreters[1], now, base=base_repo.commit, memo=memo, lazily=lazily,
-    )  # fmt: skip
+        head_repo, fleets[1], between, interpreters[1], now, base=base_repo.commit, memo=memo, lazily=lazily
+    )
     return _Plans(base, head, between, waited or place.waits_for_room(memo.questions), circumstances, claiming)
 
 
@@ -250,9 +250,8 @@ def _new_nowhere(found: reviewing.Review) -> list[str]:
     keys = [
         key
         for key in found.touched
-        if key in after and notes.goes_nowhere(after[key])
-        and not (key in before and notes.goes_nowhere(before[key]))
-    ]  # fmt: skip
+        if key in after and notes.goes_nowhere(after[key]) and not (key in before and notes.goes_nowhere(before[key]))
+    ]
     return [notes.selected_by_none(keys)] if keys else []
 
 

@@ -54,11 +54,14 @@ def of(history: Chronicle, entry: Entry) -> Replay:
     before = history.state.at(entry.parent).decisions if entry.parent is not None else Decisions()
     repo = inputs.read(opened, entry.source, held={one.path: one for one in recorded.held}).repo
     past = replace(
-        before, known=True, answers=recorded.decisions.answers,
+        before,
+        known=True,
+        answers=recorded.decisions.answers,
         descends=before.applied_commit is None or repository.is_ancestor(before.applied_commit, entry.source),
-        guards=effective_guards.in_force(before, entry.source, lambda one: inputs.read(opened,
-        one).repo.settings.spec.guards),
-    )  # fmt: skip
+        guards=effective_guards.in_force(
+            before, entry.source, lambda one: inputs.read(opened, one).repo.settings.spec.guards
+        ),
+    )
     fleet = fleet_inputs.fleet_at(opened, repo, Commit(entry.facts)) if entry.facts else fleet_inputs.assumed(repo)
     again = _Again(repo, fleet, inputs.interpreter_of(repo, past), entry.when, recorded.decisions.statuses)
     entries = repository.entries(entry.commit)
@@ -136,8 +139,10 @@ def _from_the_clusters(before: Decision | None, recorded: Decision | None, *, wa
     if (recorded.evictions, recorded.cleared, recorded.released) != (before.evictions, before.cleared, before.released):
         return "an eviction went on: how far its copies were, the clusters told"
     if (recorded.unhealthy, recorded.preserved, recorded.injected) != (
-        before.unhealthy, before.preserved, before.injected,
-    ):  # fmt: skip
+        before.unhealthy,
+        before.preserved,
+        before.injected,
+    ):
         return "the health of its copies, or what they said of their state"
     if recorded.required_by != before.required_by:
         return "whether copies of what needs it were left"

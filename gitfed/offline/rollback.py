@@ -36,9 +36,13 @@ def prepare(opened: inputs.Opened, undo: Commit, onto: Commit, given: preview.Gi
     repository.update_ref(_SCRATCH, onto)
     try:
         commit = repository.commit_files(
-            _SCRATCH, files, f"{subject}\n\nThis reverts commit {undo}.\n", parent=onto, author=_author(opened),
+            _SCRATCH,
+            files,
+            f"{subject}\n\nThis reverts commit {undo}.\n",
+            parent=onto,
+            author=_author(opened),
             when=given.now or datetime.now(UTC),
-        )  # fmt: skip
+        )
     finally:
         repository.update_ref(_SCRATCH, None)
     return Prepared(commit, subject, preview.between(opened, onto, commit, given))

@@ -59,12 +59,16 @@ class Inputs:
     def _fleet(self) -> str:
         clusters = [
             [
-                one.name, dict(one.labels), one.provider, one.region, list(one.zones),
+                one.name,
+                dict(one.labels),
+                one.provider,
+                one.region,
+                list(one.zones),
                 [list(taint) for taint in one.taints],
                 sorted(str(tolerations) for tolerations in one.outlived),
             ]
             for one in self._candidates
-        ]  # fmt: skip
+        ]
         return canonical.digest(sorted(clusters, key=lambda one: str(one[0])))
 
     @cached_property

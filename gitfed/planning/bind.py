@@ -58,18 +58,33 @@ def ask(manifest: Manifest, decision: Decision | None, binder: Binder) -> Placem
         shares = binder.schedules.shared.setdefault(everywhere, everywhere)
         return PlacementResult(
             Binding(
-                binding_id(manifest.key), manifest.key, manifest.api_version, manifest.origin, EVERYWHERE, shares,
-                None, None, why="every cluster",
+                binding_id(manifest.key),
+                manifest.key,
+                manifest.api_version,
+                manifest.origin,
+                EVERYWHERE,
+                shares,
+                None,
+                None,
+                why="every cluster",
             )
-        )  # fmt: skip
+        )
     found = binder.policies.best(manifest)
     if found.policy is None:
         return PlacementResult(
             Binding(
-                binding_id(manifest.key), manifest.key, manifest.api_version, manifest.origin, None, (), None, None,
-                decision=binder.before.get(manifest.key) or decision, why="no policy selects it",
+                binding_id(manifest.key),
+                manifest.key,
+                manifest.api_version,
+                manifest.origin,
+                None,
+                (),
+                None,
+                None,
+                decision=binder.before.get(manifest.key) or decision,
+                why="no policy selects it",
             )
-        )  # fmt: skip
+        )
     return _ask(found.policy, found.losers, manifest, decision, binder)
 
 
@@ -80,10 +95,17 @@ def implied(
     shares = tuple(Share(name) for name in clusters)
     return PlacementResult(
         Binding(
-            binding_id(manifest.key), manifest.key, manifest.api_version, manifest.origin, by, shares, None, None,
+            binding_id(manifest.key),
+            manifest.key,
+            manifest.api_version,
+            manifest.origin,
+            by,
+            shares,
+            None,
+            None,
             why=why,
         )
-    )  # fmt: skip
+    )
 
 
 def _ask(
@@ -179,11 +201,18 @@ def _at_size(decision: Decision, replicas: int) -> Decision:
 
 def _asks(request: schedule.Request, shape: str) -> Asks:
     return Asks(
-        id(request.placement), request.api_version, request.kind, request.replicas, request.is_workload,
-        request.previous, request.evicting, request.observed_affinity, divide.names_descend(request.uid),
+        id(request.placement),
+        request.api_version,
+        request.kind,
+        request.replicas,
+        request.is_workload,
+        request.previous,
+        request.evicting,
+        request.observed_affinity,
+        divide.names_descend(request.uid),
         request.fresh,
         shape if request.needs_room else "",
-    )  # fmt: skip
+    )
 
 
 def _unknown(
@@ -216,9 +245,14 @@ def answer(
         chosen = [share.cluster for share in decision.shares]
         elsewhere = schedules.fits.in_use(request, binder.candidates).rejections(chosen, _HELD)
         return record.bound(
-            asked, binder, decision.shares, decision.condition or schedule.SUCCESS, elsewhere, decision.affinity_name,
+            asked,
+            binder,
+            decision.shares,
+            decision.condition or schedule.SUCCESS,
+            elsewhere,
+            decision.affinity_name,
             _AS_BEFORE,
-        )  # fmt: skip
+        )
     if asked.stands:
         assert decision is not None
         assert decision.condition is not None
@@ -266,7 +300,11 @@ def _stands(placement: Placement, decision: Decision | None, request: schedule.R
         return False
     changed = binder.schedules.placement_changed(placement, decision.placement, decision.affinity_name)
     reason = reschedule.why(
-        placement, decision, changed=changed,
-        replicas=request.replicas, is_workload=request.is_workload, clusters=binder.cluster_names(),
-    )  # fmt: skip
+        placement,
+        decision,
+        changed=changed,
+        replicas=request.replicas,
+        is_workload=request.is_workload,
+        clusters=binder.cluster_names(),
+    )
     return reason is None

@@ -322,9 +322,16 @@ def _digest(repo: RepoSnapshot, items: Sequence[Item], changes: Sequence[Change]
         total.update(item.digest)
     for change in changes:
         total.update(
-            canonical.dumps([change.cluster, list(change.key), change.action.value, str(change.reason),
-                             change.rendered.digest if change.rendered else ""])
-        )  # fmt: skip
+            canonical.dumps(
+                [
+                    change.cluster,
+                    list(change.key),
+                    change.action.value,
+                    str(change.reason),
+                    change.rendered.digest if change.rendered else "",
+                ]
+            )
+        )
     return Digest(total.hexdigest())
 
 

@@ -186,9 +186,15 @@ def prepare(
     found, capacities = place.candidates(repo, fleet)
     earlier, memo.collected = memo.collected, {}
     step = failover.step(
-        repo, fleet, decisions, found, memo.index, memo.states,
-        lambda copy: status.collected(copy, interpreter, memo.collected, earlier)[:2], now,
-    )  # fmt: skip
+        repo,
+        fleet,
+        decisions,
+        found,
+        memo.index,
+        memo.states,
+        lambda copy: status.collected(copy, interpreter, memo.collected, earlier)[:2],
+        now,
+    )
     found, decisions = step.candidates, step.decisions
     standing = HoldState(
         frozenset((one.kind, one.metadata.namespace, one.metadata.name) for one in repo.overrides),
@@ -228,11 +234,22 @@ def prepare(
         live_clusters=memo.live_clusters,
         judge=memo.judge,
         same_commit=bool(repo.commit) and decisions.applied_commit == repo.commit,
-        binder=Binder(memo.index, memo.candidates, interpreter, memo.schedules, repo.settings, now,
-                           rebalance.wanted(repo.rebalancers), step.before, step.stopped,
-                           standing=memo.standing, names=memo.names, broken=broken),
+        binder=Binder(
+            memo.index,
+            memo.candidates,
+            interpreter,
+            memo.schedules,
+            repo.settings,
+            now,
+            rebalance.wanted(repo.rebalancers),
+            step.before,
+            step.stopped,
+            standing=memo.standing,
+            names=memo.names,
+            broken=broken,
+        ),
         numbers=numbers,
-    )  # fmt: skip
+    )
 
 
 def _broken(memo: Memo, repo: RepoSnapshot, fleet: FleetSnapshot, interpreter: Interpreter) -> Mapping[ObjectKey, str]:

@@ -158,9 +158,9 @@ def _answer(asked: PlacementQuery, binder: Binder, room: Room, taken: _Taken | N
     reads: tuple[ClusterName, ...] = ()
     trace, space = b"", allowance.ANYWHERE
     if taken is not None and asked.request.needs_room:
-        reads = known.reads if known is not None else binder.schedules.reads(
-            asked.asks, asked.request, binder.candidates
-        )  # fmt: skip
+        reads = (
+            known.reads if known is not None else binder.schedules.reads(asked.asks, asked.request, binder.candidates)
+        )
         trace, space = taken.trace(reads), taken.space_of(asked)
     if key == room.watched:
         asks = replace(asked.request, beside=around[0], away_from=around[1], space=space)
@@ -168,9 +168,16 @@ def _answer(asked: PlacementQuery, binder: Binder, room: Room, taken: _Taken | N
     if known is not None and known.trace == trace and known.around == around and known.space == space:
         return known.bound
     bound = bind.answer(
-        asked, binder, lambda: taken.room_for(asked) if taken is not None else {}, trace, reads,
-        beside=around[0], away_from=around[1], space=space, last=last,
-    )  # fmt: skip
+        asked,
+        binder,
+        lambda: taken.room_for(asked) if taken is not None else {},
+        trace,
+        reads,
+        beside=around[0],
+        away_from=around[1],
+        space=space,
+        last=last,
+    )
     if asked.decides(bound):
         room.answered.pop(key, None)
     else:

@@ -62,8 +62,14 @@ def facts(plan: Plan) -> str:
 
 
 def _placed(decision: Decision) -> object:
-    return (decision.shares, decision.policy, decision.placement, decision.replicas, decision.condition,
-            decision.last_scheduled)  # fmt: skip
+    return (
+        decision.shares,
+        decision.policy,
+        decision.placement,
+        decision.replicas,
+        decision.condition,
+        decision.last_scheduled,
+    )
 
 
 @lru_cache(maxsize=4096)

@@ -65,9 +65,12 @@ def attach(
             # Nobody knows what it needs: what it needed before stays with it.
             wanted = {k for k, one in remembered.items() if any(r.owner == key and r.clusters for r in one.required_by)}
             problem = Problem(
-                bound.binding.origin, f"{key}: its dependencies are unknown: {found.reason}",
-                "those that it had stay with it", Severity.WARNING, found.cause,
-            )  # fmt: skip
+                bound.binding.origin,
+                f"{key}: its dependencies are unknown: {found.reason}",
+                "those that it had stay with it",
+                Severity.WARNING,
+                found.cause,
+            )
             answered[key] = replace(bound, problems=(*bound.problems, problem))
         for dependency in wanted:
             if dependency != key and dependency in bounds:
@@ -194,9 +197,11 @@ def _mixed(what: str, binding: Binding, answers: Mapping[ObjectKey, bool]) -> It
     if len(set(answers.values())) > 1:
         yes = ", ".join(str(owner) for owner, answer in sorted(answers.items()) if answer)
         yield Problem(
-            binding.origin, f"{binding.key}: the policies of those that need it disagree about {what}",
-            f"{yes} decides", Severity.WARNING,
-        )  # fmt: skip
+            binding.origin,
+            f"{binding.key}: the policies of those that need it disagree about {what}",
+            f"{yes} decides",
+            Severity.WARNING,
+        )
 
 
 def up_to_date(

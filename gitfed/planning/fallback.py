@@ -66,25 +66,42 @@ def unknown(
     shares = decision.shares if decision else ()
     condition = ScheduledCondition(False, "SchedulerError", reason)
     where = ", ".join(share.cluster for share in shares)
-    problem = Problem(manifest.origin, f"{manifest.key}: {reason}", severity=Severity.WARNING, cause=cause,
-                      hint=f"its copies stay in {where}" if where else "it runs nowhere yet")  # fmt: skip
+    problem = Problem(
+        manifest.origin,
+        f"{manifest.key}: {reason}",
+        severity=Severity.WARNING,
+        cause=cause,
+        hint=f"its copies stay in {where}" if where else "it runs nowhere yet",
+    )
     return PlacementResult(
         Binding(
-            binding_id(manifest.key), manifest.key, manifest.api_version, manifest.origin, directive.ref, shares,
-            decision.replicas if decision else None, condition,
+            binding_id(manifest.key),
+            manifest.key,
+            manifest.api_version,
+            manifest.origin,
+            directive.ref,
+            shares,
+            decision.replicas if decision else None,
+            condition,
             affinity_name=decision.affinity_name if decision else "",
-            components=decision.components if decision else (), each=decision.each if decision else (),
-            losers=losers, decision=decision,
-            why="unknown: the last decision stays", held=held,
-            overwrite=directive.overwrite, preserve=directive.preserve, suspended=directive.suspended,
+            components=decision.components if decision else (),
+            each=decision.each if decision else (),
+            losers=losers,
+            decision=decision,
+            why="unknown: the last decision stays",
+            held=held,
+            overwrite=directive.overwrite,
+            preserve=directive.preserve,
+            suspended=directive.suspended,
             propagates_deps=directive.propagates_deps,
             divided=directive.placement.replica_scheduling_type == "Divided",
             # What a failover brought is part of the copies: without it they would be written, and start, anew.
-            injected=decision.injected if decision else (), stateful=directive.stateful,
+            injected=decision.injected if decision else (),
+            stateful=directive.stateful,
         ),
         (problem,),
         ask_again,
-    )  # fmt: skip
+    )
 
 
 def stopped(
@@ -109,8 +126,12 @@ def refused(asked: PlacementQuery, bound: PlacementResult, binder: Binder, messa
     shares = asked.decision.shares if asked.decision else ()
     kept = {share.cluster for share in shares}
     condition = ScheduledCondition(False, "QuotaExceeded", message)
-    problem = Problem(asked.manifest.origin, f"{asked.manifest.key}: {message}", severity=Severity.WARNING,
-                      hint="nothing moves until there is room in the quota")  # fmt: skip
+    problem = Problem(
+        asked.manifest.origin,
+        f"{asked.manifest.key}: {message}",
+        severity=Severity.WARNING,
+        hint="nothing moves until there is room in the quota",
+    )
     rejections = tuple(Rejection(name, message) for name in sorted(binder.cluster_names() - kept))
     observed = asked.decision.affinity_name if asked.decision else ""
     return record.bound(asked, binder, shares, condition, rejections, observed, "a quota does not allow it", (problem,))
@@ -125,8 +146,11 @@ def without_stuck(
     result = schedule.schedule(asked.request, binder.candidates, {**room, **full}, binder.schedules.fits)
     if not result.condition.status or result.shares is None or result.shares == before.shares:
         return _undone(asked, before, binder)
-    parts = [f"{(share.replicas or 0) - (left[share.cluster] or 0)} in {share.cluster}" for share in before.shares
-             if share.cluster in full]  # fmt: skip
+    parts = [
+        f"{(share.replicas or 0) - (left[share.cluster] or 0)} in {share.cluster}"
+        for share in before.shares
+        if share.cluster in full
+    ]
     why = f"no node for {', '.join(parts)}: placed anew"
     return record.bound(asked, binder, result.shares, result.condition, result.rejections, result.affinity_name, why)
 

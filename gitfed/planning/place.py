@@ -272,9 +272,19 @@ def _question(
     asked: PlacementQuery | PlacementResult, manifest: Manifest, decision: Decision | None, binder: Binder
 ) -> Question:
     before, rebalancers = binder.before.get(manifest.key), binder.rebalancers.get(manifest.key, ())
-    return Question(manifest, binder.policies, binder.candidates, decision, before, asked, rebalancers, binder.standing,
-                    binder.names, binder.broken.get(manifest.key, ""),
-                    waits=isinstance(asked, PlacementQuery) and asked.waits)  # fmt: skip
+    return Question(
+        manifest,
+        binder.policies,
+        binder.candidates,
+        decision,
+        before,
+        asked,
+        rebalancers,
+        binder.standing,
+        binder.names,
+        binder.broken.get(manifest.key, ""),
+        waits=isinstance(asked, PlacementQuery) and asked.waits,
+    )
 
 
 def _by_itself(question: Question, quotas: quota.Ledger, binder: Binder) -> None:

@@ -43,9 +43,8 @@ def bound(
         record, each = asked.decision, asked.decision.each
     else:
         record = _record(
-            asked, binder,
-            shares=shares, condition=condition, affinity=affinity_name, replicas=replicas, each=each,
-        )  # fmt: skip
+            asked, binder, shares=shares, condition=condition, affinity=affinity_name, replicas=replicas, each=each
+        )
     leaves = "" if why else _leaves(asked)
     return PlacementResult(
         Binding(

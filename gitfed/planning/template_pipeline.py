@@ -52,9 +52,13 @@ def item(
         or known.bodies != bodies
         or (known.bound is not bound and known.bound != bound)
     )
-    if known is not None and fresh and known.manifest is manifest and known.places is world.places and (
-        known.bodies == bodies and _alike(known.bound, bound)
-    ):  # fmt: skip
+    if (
+        known is not None
+        and fresh
+        and known.manifest is manifest
+        and known.places is world.places
+        and (known.bodies == bodies and _alike(known.bound, bound))
+    ):
         # The same answer from other facts: what was rendered and compared with it still stands.
         known.candidates, known.bound, fresh = world.candidates, bound, False
     if fresh:
@@ -133,9 +137,14 @@ def _part(
     world: BuildContext, manifest: Manifest, binding: Binding, part: render_manifest.Part
 ) -> render_manifest.Rendered:
     result = render_manifest.of_parts(
-        manifest, binding, [part], world.by_name, world.overrides, world.interpreter,
+        manifest,
+        binding,
+        [part],
+        world.by_name,
+        world.overrides,
+        world.interpreter,
         federation=world.repo.settings.metadata.name,
-    )  # fmt: skip
+    )
     return schema_check.checked(world.judge, manifest, result, world.by_name, world.overrides)
 
 

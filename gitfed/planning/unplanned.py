@@ -117,12 +117,19 @@ class Bystanders:
         for row in self.rows.values():
             numbers.setdefault(row.where, len(numbers))
         now = self.circumstances
-        return canonical.dumps({
-            "format": FORMAT, "commit": self.commit, "state": self.state, "digest": now.digest,
-            "factsTaken": _text(now.facts_taken), "now": _text(now.now), "until": _text(now.until),
-            "places": [sorted(where) for where in numbers],
-            "rows": [[*key, numbers[row.where], row.replicas, row.claims] for key, row in self.rows.items()],
-        })  # fmt: skip
+        return canonical.dumps(
+            {
+                "format": FORMAT,
+                "commit": self.commit,
+                "state": self.state,
+                "digest": now.digest,
+                "factsTaken": _text(now.facts_taken),
+                "now": _text(now.now),
+                "until": _text(now.until),
+                "places": [sorted(where) for where in numbers],
+                "rows": [[*key, numbers[row.where], row.replicas, row.claims] for key, row in self.rows.items()],
+            }
+        )
 
 
 def of(
@@ -157,9 +164,7 @@ def load(content: bytes) -> Bystanders | None:
         now = _time(value["now"])
         if now is None:
             return None
-        circumstances = Circumstances(
-            Digest(value["digest"]), _time(value["factsTaken"]), now, _time(value["until"])
-        )  # fmt: skip
+        circumstances = Circumstances(Digest(value["digest"]), _time(value["factsTaken"]), now, _time(value["until"]))
         return Bystanders(Commit(value["commit"]), value["state"], circumstances, rows)
     except (ValueError, KeyError, TypeError, IndexError):
         return None

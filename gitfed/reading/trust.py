@@ -162,8 +162,11 @@ class Trust:
     def _why_not_instead_of(self, base: Commit, commit: Commit) -> str:
         """Why a commit that does not descend from `base` cannot replace it: an approver's signed word is needed."""
         why = f"{commit[:12]} does not descend from {base[:12]}, which was accepted last"
-        named = [line[len(_REPLACES) :].strip() for line in trailers.last_paragraph(self._repository.info(commit).body)
-                 if line.lower().startswith(_REPLACES)]  # fmt: skip
+        named = [
+            line[len(_REPLACES) :].strip()
+            for line in trailers.last_paragraph(self._repository.info(commit).body)
+            if line.lower().startswith(_REPLACES)
+        ]
         if named != [str(base)]:
             return f"{why} (an approver's signed commit may say Gitfed-Replaces: {base})"
         if not self._repository.has(base):

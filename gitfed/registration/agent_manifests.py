@@ -74,8 +74,11 @@ def workload(agent: Agent) -> list[Body]:
             "rules": [
                 # The next certificate is put where the first one was.
                 {"apiGroups": [""], "resources": ["secrets"], "resourceNames": [NAME], "verbs": ["get", "patch"]},
-                {"apiGroups": ["coordination.k8s.io"], "resources": ["leases"],
-                 "verbs": ["get", "create", "patch", "update"]},
+                {
+                    "apiGroups": ["coordination.k8s.io"],
+                    "resources": ["leases"],
+                    "verbs": ["get", "create", "patch", "update"],
+                },
             ],
         },
         {
@@ -85,7 +88,7 @@ def workload(agent: Agent) -> list[Body]:
             "roleRef": {"apiGroup": group, "kind": "Role", "name": NAME},
             "subjects": [subject],
         },
-    ]  # fmt: skip
+    ]
     if agent.role:
         found.append(
             {
@@ -150,7 +153,9 @@ def _container(agent: Agent) -> Body:
         ],
         "ports": [{"name": "health", "containerPort": 8484, "protocol": "TCP"}],
         "livenessProbe": {
-            "httpGet": {"path": "/livez", "port": "health"}, "initialDelaySeconds": 10, "periodSeconds": 20,
+            "httpGet": {"path": "/livez", "port": "health"},
+            "initialDelaySeconds": 10,
+            "periodSeconds": 20,
         },
         "readinessProbe": {"httpGet": {"path": "/readyz", "port": "health"}, "periodSeconds": 10},
         "resources": {"requests": {"cpu": "50m", "memory": "96Mi"}, "limits": {"memory": "512Mi"}},
@@ -163,7 +168,7 @@ def _container(agent: Agent) -> Body:
             {"name": "hub", "mountPath": _FOLDER, "readOnly": True},
             {"name": "scratch", "mountPath": "/tmp"},  # noqa: S108
         ],
-    }  # fmt: skip
+    }
 
 
 def _metadata(agent: Agent) -> Body:

@@ -58,8 +58,10 @@ async def discover(hub: str, pins: Collection[str], *, timeout: float) -> bytes:
                 raise
             await asyncio.sleep(_AGAIN)
     if answer.status != 200:
-        raise errors.HubError(f"{hub} is no hub that registers clusters: it answers {answer.status}",
-                                hint="is it the address of gitfed run --hub-address, with TLS?")  # fmt: skip
+        raise errors.HubError(
+            f"{hub} is no hub that registers clusters: it answers {answer.status}",
+            hint="is it the address of gitfed run --hub-address, with TLS?",
+        )
     try:
         trusted = certificate_pins.pinned(answer.body, pins) if pins else answer.body
         told = certificate_pins.pins(answer.body)
@@ -81,9 +83,13 @@ async def first_certificate(hub: str, authorities: bytes, token: str, agent: Age
     pool = agent_identity.pool_in(agent)
     whose = {"pool": pool} if pool else {"cluster": agent}
     return await _ask(
-        hub, context(authorities), "POST", "/agents/v1/registration",
-        json={**whose, "request": request.decode()}, headers={"Authorization": f"Bearer {token}"},
-    )  # fmt: skip
+        hub,
+        context(authorities),
+        "POST",
+        "/agents/v1/registration",
+        json={**whose, "request": request.decode()},
+        headers={"Authorization": f"Bearer {token}"},
+    )
 
 
 async def next_certificate(hub: str, identity: Identity, request: bytes) -> Answer:

@@ -73,9 +73,7 @@ def objects(needs: Needs, *, account: str, namespace: str) -> list[Body]:
     return found + _search(needs) if needs.pulled and needs.searched else found
 
 
-def through_the_door(
-    policies: Iterable[AccessPolicy], declared: Cluster, *, searched: bool = False
-) -> list[Subject]:  # fmt: skip
+def through_the_door(policies: Iterable[AccessPolicy], declared: Cluster, *, searched: bool = False) -> list[Subject]:
     """Whom the AccessPolicies let into a cluster; if something of it is `searched`, whoever may view it is asked about
     there."""
     opening = {"proxy", "view"} if searched else {"proxy"}
@@ -122,14 +120,19 @@ def _rules(needs: Needs) -> list[Body]:
         resource = needs.plurals.get(kind) or plural(kind.kind)
         by_group.setdefault((kind.group, _verbs(kind, needs)), []).append(resource)
     rules: list[Body] = [
-        {"nonResourceURLs": ["/readyz", "/healthz", "/version", "/api", "/api/*", "/apis", "/apis/*"],
-         "verbs": ["get"]},
+        {
+            "nonResourceURLs": ["/readyz", "/healthz", "/version", "/api", "/api/*", "/apis", "/apis/*"],
+            "verbs": ["get"],
+        },
         {"apiGroups": [""], "resources": ["nodes", "pods", "resourcequotas"], "verbs": ["list", "watch"]},
         {"apiGroups": ["apps"], "resources": ["deployments", "replicasets"], "verbs": ["get"]},
         # Without shared Services it is looked once whether some are left of a time when there were.
-        {"apiGroups": ["discovery.k8s.io"], "resources": ["endpointslices"],
-         "verbs": [*_READ, "create", "update", "delete"] if needs.endpoints else ["list"]},
-    ]  # fmt: skip
+        {
+            "apiGroups": ["discovery.k8s.io"],
+            "resources": ["endpointslices"],
+            "verbs": [*_READ, "create", "update", "delete"] if needs.endpoints else ["list"],
+        },
+    ]
     rules += [
         {"apiGroups": [group], "resources": resources, "verbs": list(verbs)}
         for (group, verbs), resources in by_group.items()
@@ -161,10 +164,13 @@ def _search(needs: Needs) -> list[Body]:
 
 def _searching(needs: Needs, kinds: Iterable[Kind]) -> list[Body]:
     return [
-        {"apiGroups": [kind.group], "resources": [needs.plurals.get(kind) or plural(kind.kind)],
-         "verbs": ["list", "watch"]}
+        {
+            "apiGroups": [kind.group],
+            "resources": [needs.plurals.get(kind) or plural(kind.kind)],
+            "verbs": ["list", "watch"],
+        }
         for kind in sorted(kinds)
-    ]  # fmt: skip
+    ]
 
 
 def _impersonation(callers: Iterable[Subject]) -> list[Body]:
@@ -197,5 +203,10 @@ def _role(kind: str, metadata: Body, rules: Sequence[Body]) -> Body:
 
 def _binding(kind: str, metadata: Body, role_kind: str, role: str, subject: Body) -> Body:
     reference = {"apiGroup": _GROUP, "kind": role_kind, "name": role}
-    return {"apiVersion": f"{_GROUP}/v1", "kind": kind, "metadata": metadata, "roleRef": reference,
-            "subjects": [subject]}  # fmt: skip
+    return {
+        "apiVersion": f"{_GROUP}/v1",
+        "kind": kind,
+        "metadata": metadata,
+        "roleRef": reference,
+        "subjects": [subject],
+    }

@@ -98,9 +98,10 @@ async def stop(session: Session, namespace: str, wait: float) -> None:
     while pods := await _pods(session, namespace):
         if asyncio.get_running_loop().time() > end:
             raise errors.ClusterError(
-                f"cluster {session.cluster}: the agent's pod {pods[0]} has not ended yet", cluster=session.cluster,
+                f"cluster {session.cluster}: the agent's pod {pods[0]} has not ended yet",
+                cluster=session.cluster,
                 hint="do it again; a pod whose node is gone goes with kubectl delete pod --force",
-            )  # fmt: skip
+            )
         await asyncio.sleep(_LOOK_AGAIN)
 
 

@@ -55,9 +55,15 @@ def each(
     base = planner.plan(repo, fleet, replace(decisions, known=True, descends=True))
     recorded = gate.decisions_to_record(base, decisions, None)
     decisions = replace(
-        decisions, known=True, descends=True, bindings=recorded, applied_commit=base.commit or None,
-        clusters=base.records, outage=base.outage, autoscalers=base.scaling.records,
-    )  # fmt: skip
+        decisions,
+        known=True,
+        descends=True,
+        bindings=recorded,
+        applied_commit=base.commit or None,
+        clusters=base.records,
+        outage=base.outage,
+        autoscalers=base.scaling.records,
+    )
     risks = _Risks(repo, fleet, decisions, base)
     for target, names in targets.items():
         at_risk = risks.of(names)
@@ -67,17 +73,20 @@ def each(
         gone = now - _LONG
         taint = TimedTaint(UNREACHABLE, NO_EXECUTE, "", gone, FAILOVER)
         records = {name: ClusterRecord(name, Reach.UNKNOWN, gone, "", (taint,)) for name in names}
-        seen = {name: simulated_fleet.seen(fleet.clusters.get(name) or ClusterFacts(name), away=True, now=gone)
-                for name in names}  # fmt: skip
+        seen = {
+            name: simulated_fleet.seen(fleet.clusters.get(name) or ClusterFacts(name), away=True, now=gone)
+            for name in names
+        }
         keys = risks.planned_with(at_risk)
         plan = planner.plan(
             repo if keys is None else _only(repo, keys),
             replace(fleet, clusters={**fleet.clusters, **seen}),
             replace(
-                decisions, clusters={**decisions.clusters, **records},
+                decisions,
+                clusters={**decisions.clusters, **records},
                 bindings=recorded if keys is None else {key: recorded[key] for key in recorded.keys() & keys},
             ),
-        )  # fmt: skip
+        )
         yield target, [loss for loss in capacity_loss.of(plan, names, base.bindings) if loss.key in at_risk]
 
 
@@ -108,10 +117,14 @@ class _Risks:
             if binding.policy is not None and key.kind != "Namespace":
                 for share in binding.shares:
                     self._in.setdefault(share.cluster, set()).add(key)
-        self._gone_by = None if _are_tied(repo) else {
-            *(key for key in repo.manifests if key[:2] in locality.READ_BY_OTHERS),
-            *(key for key, one in decisions.bindings.items() if _is_in_flight(one, fleet.facts.taken_at)),
-        }  # fmt: skip
+        self._gone_by = (
+            None
+            if _are_tied(repo)
+            else {
+                *(key for key in repo.manifests if key[:2] in locality.READ_BY_OTHERS),
+                *(key for key, one in decisions.bindings.items() if _is_in_flight(one, fleet.facts.taken_at)),
+            }
+        )
 
     def of(self, names: Collection[ClusterName]) -> set[ObjectKey]:
         touched: set[ObjectKey] = set().union(*(self._in.get(name, ()) for name in names))

@@ -114,6 +114,7 @@ def tests_of(repo: RepoSnapshot, path: str) -> list[PlacementTest]:
         return list(repo.tests)
     wanted = posixpath.normpath(path)
     return [
-        one for one in repo.tests
+        one
+        for one in repo.tests
         if one.origin.path == wanted or one.origin.path.startswith(f"{wanted}/") or wanted == "." or one.name == path
-    ]  # fmt: skip
+    ]

@@ -110,8 +110,11 @@ class Rehearsal:
         for one, declared in sorted(self._repo.clusters.items()):
             spec = declared.spec
             values = {
-                "cluster": (one,), "region": (spec.region,), "zone": spec.zones or (), "provider": (spec.provider,),
-            }  # fmt: skip
+                "cluster": (one,),
+                "region": (spec.region,),
+                "zone": spec.zones or (),
+                "provider": (spec.provider,),
+            }
             yield one, values.get(kind, ())
 
     def targets(self) -> list[str]:
@@ -127,8 +130,18 @@ class Rehearsal:
     def run(self, events: Iterable[Event], count: Count = unheard) -> Story:
         """Play the events until the end, as `count` is told. Raises KeyError for a target that names no cluster."""
         ordered = sorted(events, key=lambda event: event.after)
-        run = _Run(self._repo, self._fleet, self._decisions, self._interpreter, self._start, self._options,
-                   self._memo, self._outlines, ordered, self.clusters)  # fmt: skip
+        run = _Run(
+            self._repo,
+            self._fleet,
+            self._decisions,
+            self._interpreter,
+            self._start,
+            self._options,
+            self._memo,
+            self._outlines,
+            ordered,
+            self.clusters,
+        )
         gc.disable()  # as the planner does: plans have no reference cycles
         try:
             return run.play(count)
@@ -278,9 +291,8 @@ class _Run:
 
     def _build(self, fleet: FleetSnapshot) -> Plan:
         return build.build(
-            self._repo, fleet, self._decisions, self._interpreter, self._now,
-            memo=self._memo, outlines=self._outlines,
-        )  # fmt: skip
+            self._repo, fleet, self._decisions, self._interpreter, self._now, memo=self._memo, outlines=self._outlines
+        )
 
     def _record(self, plan: Plan, live: LiveState | None, *, quietly: bool) -> None:
         bindings = gate.decisions_to_record(plan, self._decisions, live)
@@ -349,9 +361,15 @@ class _Run:
         falls_due = None if math.isinf(self._at) else self._at
         by_load = sorted(one.key for one in self._repo.federated_autoscalers if one.target in plan.bindings)
         return Story(
-            tuple(self._timeline), before, plan, tuple(pending), tuple(left_behind), tuple(short), falls_due,
+            tuple(self._timeline),
+            before,
+            plan,
+            tuple(pending),
+            tuple(left_behind),
+            tuple(short),
+            falls_due,
             tuple(by_load),
-        )  # fmt: skip
+        )
 
     def _left_behind(self, plan: Plan) -> Iterable[tuple[ClusterName, ObjectKey]]:
         for key, binding in plan.bindings.items():

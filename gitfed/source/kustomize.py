@@ -237,8 +237,10 @@ class _Finder:
         files = tuple(inside[path] for path in sorted(inside))
         size = sum(one.size for one in files)
         if len(files) > _MOST_FILES or size > _MOST_BYTES:
-            self.refuse(entry.path, f"a build of {len(files)} files with {size} bytes: at most {_MOST_FILES} files and "
-                                    f"{_MOST_BYTES} bytes")  # fmt: skip
+            self.refuse(
+                entry.path,
+                f"a build of {len(files)} files with {size} bytes: at most {_MOST_FILES} files and {_MOST_BYTES} bytes",
+            )
             return reached
         plugins = any(self.names(here).plugins for here in reached)
         total = hashlib.sha256(b"%b\0%b\0" % (_VERSION, folder.encode("utf-8", "surrogateescape")))

@@ -40,9 +40,12 @@ def _pulled(snapshot: RepoSnapshot) -> Iterator[Problem]:
         if spec.sync_mode != "Pull":
             continue
         names = {
-            "apiEndpoint": spec.api_endpoint, "secretRef": spec.secret_ref, "proxyURL": spec.proxy_url,
-            "proxyHeader": spec.proxy_header, "insecureSkipTLSVerification": spec.insecure_skip_tls_verification,
-        }  # fmt: skip
+            "apiEndpoint": spec.api_endpoint,
+            "secretRef": spec.secret_ref,
+            "proxyURL": spec.proxy_url,
+            "proxyHeader": spec.proxy_header,
+            "insecureSkipTLSVerification": spec.insecure_skip_tls_verification,
+        }
         if idle := [f"spec.{name}" for name, value in names.items() if value]:
             are = "have" if len(idle) > 1 else "has"
             yield _warning(cluster, f"{' and '.join(idle)} {are} no effect with syncMode Pull: the agent dials out")
@@ -74,12 +77,18 @@ def _state_preservation(snapshot: RepoSnapshot) -> Iterator[Problem]:
                     policy, f"{name} has no effect with purgeMode {part.purge_mode}", "Directly passes state on"
                 )
             if not _has_one_target(policy):
-                yield _warning(policy, f"{name} has an effect only while there is exactly one target",
-                               "a spreadConstraint by cluster with maxGroups 1, or Aggregated")  # fmt: skip
+                yield _warning(
+                    policy,
+                    f"{name} has an effect only while there is exactly one target",
+                    "a spreadConstraint by cluster with maxGroups 1, or Aggregated",
+                )
             for rule in part.state_preservation.rules:
                 if "{" not in rule.json_path:
-                    yield _warning(policy, f"{name}: the jsonPath {rule.json_path} is plain text and names nothing",
-                                   "write {" + rule.json_path + "}")  # fmt: skip
+                    yield _warning(
+                        policy,
+                        f"{name}: the jsonPath {rule.json_path} is plain text and names nothing",
+                        "write {" + rule.json_path + "}",
+                    )
 
 
 def _has_one_target(policy: Propagation) -> bool:

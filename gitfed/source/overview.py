@@ -50,8 +50,10 @@ class Overview:
     """Path of a file that holds templates and nothing else → (key, apiVersion) of each."""
 
     def dump(self) -> bytes:
-        files = [[*place, [[*key, version] for key, version in self.templates.get(path, ())]]
-                 for path, place in self.places.items()]  # fmt: skip
+        files = [
+            [*place, [[*key, version] for key, version in self.templates.get(path, ())]]
+            for path, place in self.places.items()
+        ]
         return canonical.dumps({"format": FORMAT, "commit": self.commit, "files": files})
 
 

@@ -90,15 +90,17 @@ def items(
             parts.append((where, part["hard"], quota.used(space, placed, where)))
         name = f"{space}/{declared.metadata.name}"
         yield {
-            "apiVersion": declared.api_version, "kind": declared.kind,
+            "apiVersion": declared.api_version,
+            "kind": declared.kind,
             "metadata": {"namespace": space, "name": declared.metadata.name},
-            "status": {"overall": dict(sorted(status["overall"].items())), "overallUsed": status["overallUsed"],
-                       "aggregatedStatus": status["aggregatedStatus"]},
-            "resources": [
-                one for part in parts if cluster in ("", part[0]) for one in _resources(name, *part, held)
-            ],
+            "status": {
+                "overall": dict(sorted(status["overall"].items())),
+                "overallUsed": status["overallUsed"],
+                "aggregatedStatus": status["aggregatedStatus"],
+            },
+            "resources": [one for part in parts if cluster in ("", part[0]) for one in _resources(name, *part, held)],
             "origin": str(declared.origin),
-        }  # fmt: skip
+        }
 
 
 def _resources(

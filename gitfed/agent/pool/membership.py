@@ -269,9 +269,14 @@ class Membership:
             if record is not None and record.lead.holder == self._me:
                 held.record = record  # also where the answer to a renewal was lost
                 continue
-            log.warning("lost a cluster", extra={
-                "pool": self._pool, "cluster": cluster, "holder": record.lead.holder if record is not None else "",
-            })  # fmt: skip
+            log.warning(
+                "lost a cluster",
+                extra={
+                    "pool": self._pool,
+                    "cluster": cluster,
+                    "holder": record.lead.holder if record is not None else "",
+                },
+            )
             held.fence.close()
             if held.leaving is None:
                 held.leaving = asyncio.create_task(self._end(cluster, held), name=f"lost-{cluster}")

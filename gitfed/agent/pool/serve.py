@@ -83,9 +83,10 @@ async def run(options: Options, *, started: Callable[[int], None] = lambda port:
         for name in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(name, _settle, stop, name)
             stack.callback(loop.remove_signal_handler, name)
-        log.info("gitfed agent runs", extra={
-            "pool": options.pool, "member": options.member, "hub": options.hub.url, "health": port,
-        })  # fmt: skip
+        log.info(
+            "gitfed agent runs",
+            extra={"pool": options.pool, "member": options.member, "hub": options.hub.url, "health": port},
+        )
         started(port)
         stack.push_async_callback(ended, asyncio.create_task(_rotate(options), name="rotation"))
         asking = asyncio.create_task(member.clusters.run(), name="pool-clusters")
@@ -161,11 +162,19 @@ class _Member:
             ("gitfed_agent_pool_held", "gauge", "Clusters that this member holds.", len(held)),
             ("gitfed_agent_pool_taken_total", "counter", "Clusters that it took.", self.membership.taken),
             ("gitfed_agent_connected", "gauge", "Of those, connected to the hub.", sum(one.connected for one in held)),
-            ("gitfed_agent_pending_changes", "gauge", "Changes that are not done.",
-             sum(one.pending for one in workers if one is not None)),
-            ("gitfed_agent_own_repairs_total", "counter", "Repairs made while the hub was away.",
-             sum(one.keeper.repaired for one in self._kept.values())),
-        )  # fmt: skip
+            (
+                "gitfed_agent_pending_changes",
+                "gauge",
+                "Changes that are not done.",
+                sum(one.pending for one in workers if one is not None),
+            ),
+            (
+                "gitfed_agent_own_repairs_total",
+                "counter",
+                "Repairs made while the hub was away.",
+                sum(one.keeper.repaired for one in self._kept.values()),
+            ),
+        )
 
 
 async def _rotate(options: Options) -> None:

@@ -69,15 +69,20 @@ class Operator:
         if body is None or body["metadata"].get("deletionTimestamp") or (body.get("status") or {}).get("jobStatus"):
             return
         job: Body = {
-            "jobId": f"{self._world.random.getrandbits(128):032x}", "jobName": name, "state": "RUNNING",
+            "jobId": f"{self._world.random.getrandbits(128):032x}",
+            "jobName": name,
+            "state": "RUNNING",
             "startTime": self._world.now(),
-        }  # fmt: skip
+        }
         if path := ((body.get("spec") or {}).get("job") or {}).get("initialSavepointPath"):
             job["upgradeSavepointPath"] = path
         status = {
-            "jobManagerDeploymentStatus": "READY", "lifecycleState": "STABLE", "jobStatus": job,
-            "observedGeneration": body["metadata"].get("generation", 1), "reconciliationStatus": {"state": "DEPLOYED"},
-        }  # fmt: skip
+            "jobManagerDeploymentStatus": "READY",
+            "lifecycleState": "STABLE",
+            "jobStatus": job,
+            "observedGeneration": body["metadata"].get("generation", 1),
+            "reconciliationStatus": {"state": "DEPLOYED"},
+        }
         self._client.patch(RESOURCE, namespace, name, {"status": status}, subresource="status")
 
 

@@ -65,8 +65,14 @@ class Pull(Stage):
 
     async def guided(self) -> None:
         steps = (
-            self.the_fleet, self.a_token, self.a_registration, self.an_agent, self.a_push, self.a_death, self.a_return,
-        )  # fmt: skip
+            self.the_fleet,
+            self.a_token,
+            self.a_registration,
+            self.an_agent,
+            self.a_push,
+            self.a_death,
+            self.a_return,
+        )
         for step in steps:
             await step()
             if self.failed:  # each stands on those before
@@ -83,8 +89,10 @@ class Pull(Stage):
         self.check(f"{formatting.some(inside)} hold what belongs in them", rolled)
         known = (self.place / "kubeconfig").read_text()
         unknown = self.fleet[_EDGE].cluster.url not in known
-        self.check(f"the daemon has no way into {_EDGE}, and nothing of the fleet is there",
-                   unknown and not self.agent_image(_EDGE))  # fmt: skip
+        self.check(
+            f"the daemon has no way into {_EDGE}, and nothing of the fleet is there",
+            unknown and not self.agent_image(_EDGE),
+        )
 
     async def a_token(self) -> None:
         self.say("Beside the daemon: a token lets one new cluster register, once", head=True)
@@ -98,12 +106,15 @@ class Pull(Stage):
         written = self.place / f"{_EDGE}.yaml"
         by = ("--cluster-name", _EDGE, "--cluster-kubeconfig", str(self.admin))
         code, _ = await self.gitfed(*self.register, *by, into=written)
-        self.check("the agent has its certificate, its rights and its Deployment",
-                   code == exits.OK and {"ca.crt", "tls.crt", "tls.key"} == self.secret().keys())  # fmt: skip
+        self.check(
+            "the agent has its certificate, its rights and its Deployment",
+            code == exits.OK and {"ca.crt", "tls.crt", "tls.key"} == self.secret().keys(),
+        )
         again = ("--cluster-name", "edge-2", "--cluster-context", _EDGE, "--namespace", "elsewhere")
         code, said = await self.gitfed(*self.register, *again, *by[2:])
-        self.check("the same token lets nobody else in",
-                   code == exits.UNREACHABLE and "the token was used already" in said)  # fmt: skip
+        self.check(
+            "the same token lets nobody else in", code == exits.UNREACHABLE and "the token was used already" in said
+        )
         declared = written.read_bytes()
         for line in declared.decode().splitlines():
             self.say(f"  {line}")
@@ -146,8 +157,11 @@ class Pull(Stage):
         self.check("eu-1 is repaired too", await self.until(lambda: not self.spoilt("eu-1")))
         once = {name: (uid, version + 1 if name == _DAEMON_SET else version) for name, (uid, version) in before.items()}
         after = self.marks()
-        self.check(f"in {_EDGE} nothing was made twice, and only what was pushed was written, once", after == once,
-                   f"{before} → {after}")  # fmt: skip
+        self.check(
+            f"in {_EDGE} nothing was made twice, and only what was pushed was written, once",
+            after == once,
+            f"{before} → {after}",
+        )
         code, said = await self.gitfed("get", "clusters", *self.where[:2])
         self.check(
             f"{_EDGE} is a cluster like the others",
@@ -171,9 +185,18 @@ class Pull(Stage):
     async def start_hub(self) -> None:
         url = f"https://127.0.0.1:{self.port}"
         self.hub_process = await self.service(
-            "daemon", "run", *self.where, "--kubeconfig", str(self.place / "kubeconfig"), "--health-address", "",
-            "--hub-address", f"127.0.0.1:{self.port}", "--hub-url", url,
-        )  # fmt: skip
+            "daemon",
+            "run",
+            *self.where,
+            "--kubeconfig",
+            str(self.place / "kubeconfig"),
+            "--health-address",
+            "",
+            "--hub-address",
+            f"127.0.0.1:{self.port}",
+            "--hub-url",
+            url,
+        )
         address = self.place / "data" / "hub" / "trusted.crt"
         await self.until(lambda: address.exists() and self.listens())
 
@@ -192,9 +215,11 @@ class Pull(Stage):
             (folder / name).write_bytes(content)
         body = self.fleet[_EDGE].api.get("deployments.apps", _SYSTEM, agent_manifests.NAME)
         here = {
-            "--hub-credentials": str(folder), "--health-address": "", "--logging-format": "text",
+            "--hub-credentials": str(folder),
+            "--health-address": "",
+            "--logging-format": "text",
             "--kubeconfig": str(self.admin),
-        }  # fmt: skip
+        }
         first, *words = body["spec"]["template"]["spec"]["containers"][0]["args"]
         said = dict(word.split("=", 1) for word in words)
         await self.service("agent", first, *(f"{name}={value}" for name, value in {**said, **here}.items()))
@@ -212,8 +237,9 @@ class Pull(Stage):
     def push_image(self, tag: str) -> None:
         text = self.files[_AGENT_FILE]
         at = text.index(b"node-agent:0.")
-        self.push({_AGENT_FILE: text[:at] + f"node-agent:{tag}".encode() + text[text.index(b"\n", at) :]},
-                  f"node-agent {tag}")  # fmt: skip
+        self.push(
+            {_AGENT_FILE: text[:at] + f"node-agent:{tag}".encode() + text[text.index(b"\n", at) :]}, f"node-agent {tag}"
+        )
 
     async def rolled(self, tag: str) -> bool:
         return await self.until(lambda: all(self.agent_image(name).endswith(f":{tag}") for name in self.names))

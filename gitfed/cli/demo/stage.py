@@ -166,15 +166,20 @@ class Stage:
 
         ready: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         settings = wiring.Options(
-            repo=str(self.place / "fleet.git"), kubeconfig=(kubeconfig,), data_dir=self.place / "data",
-            health_address="", **self.timing(),
-        )  # fmt: skip
+            repo=str(self.place / "fleet.git"),
+            kubeconfig=(kubeconfig,),
+            data_dir=self.place / "data",
+            health_address="",
+            **self.timing(),
+        )
         daemon = asyncio.create_task(
             serve.run(
-                settings, started=lambda engine, port: ready.set_result(engine),
-                hub=HubOptions("127.0.0.1", 0, plain_too=True), listening=lambda hub: setattr(self, "hub", hub),
+                settings,
+                started=lambda engine, port: ready.set_result(engine),
+                hub=HubOptions("127.0.0.1", 0, plain_too=True),
+                listening=lambda hub: setattr(self, "hub", hub),
             )
-        )  # fmt: skip
+        )
         try:
             await asyncio.wait({daemon, ready}, return_when=asyncio.FIRST_COMPLETED)
             if daemon.done():
@@ -230,23 +235,22 @@ class Stage:
 
     def push(self, changes: Mapping[str, bytes], message: str) -> None:
         """A commit on the branch that the daemon follows, as a push would leave it."""
-        assert self.repository is not None
-        self.files = {**self.files, **changes}
-        self.head = self.repository.commit_files(
-            _BRANCH, dict(changes), message, parent=self.head, author="A person <person@example.com>",
-            when=datetime.now(UTC),
-        )  # fmt: skip
+        self._commit(_BRANCH, changes, message)
 
     def propose(self, changes: Mapping[str, bytes], message: str) -> None:
         """The same commit on a branch of its own, as for a pull request."""
         assert self.repository is not None
         assert self.head is not None
-        self.files = {**self.files, **changes}
         self.repository.update_ref(_PROPOSAL, self.head)
+        self._commit(_PROPOSAL, changes, message)
+
+    def _commit(self, branch: str, changes: Mapping[str, bytes], message: str) -> None:
+        assert self.repository is not None
+        self.files = {**self.files, **changes}
+        author, now = "A person <person@example.com>", datetime.now(UTC)
         self.head = self.repository.commit_files(
-            _PROPOSAL, dict(changes), message, parent=self.head, author="A person <person@example.com>",
-            when=datetime.now(UTC),
-        )  # fmt: skip
+            branch, dict(changes), message, parent=self.head, author=author, when=now
+        )
 
     def accept(self) -> None:
         """Merge the proposal: the branch that the daemon follows moves."""
@@ -274,10 +278,15 @@ class Stage:
         environment = {name: value for name, value in os.environ.items() if not name.startswith("GITFED_")}
         color = "always" if self.paint.on else "never"
         return await asyncio.create_subprocess_exec(
-            sys.executable, "-m", "gitfed", *arguments, cwd=self.place / "fleet.git",
+            sys.executable,
+            "-m",
+            "gitfed",
+            *arguments,
+            cwd=self.place / "fleet.git",
             env={**environment, "XDG_CACHE_HOME": str(self.place / "cache"), "COLUMNS": "110", "GITFED_COLOR": color},
-            stdout=stdout, stderr=stderr,
-        )  # fmt: skip
+            stdout=stdout,
+            stderr=stderr,
+        )
 
     async def progress(self, through: set[str]) -> None:
         while True:

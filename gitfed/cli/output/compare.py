@@ -184,9 +184,16 @@ class _Object:
         source = self.new if known in self.new else self.old
         for one in self._alike(rest, dict.fromkeys(rest, source[known]), self.new):
             yield Difference(
-                self.key, one.clusters, None, one.after, one.hunks, known, known in self.new, one.exact,
+                self.key,
+                one.clusters,
+                None,
+                one.after,
+                one.hunks,
+                known,
+                known in self.new,
+                one.exact,
                 len(self.differing),
-            )  # fmt: skip
+            )
 
     def _alike(
         self,
@@ -206,9 +213,14 @@ class _Object:
             first = clusters[0]
             before, after = self._masked(old[first].body, new[first].body)
             yield Difference(
-                self.key, tuple(clusters), before, after, self._hunks(before, after),
-                exact=len({_steps(old[part[0]], new[part[0]]) for part in parts}) == 1, of=len(self.differing),
-            )  # fmt: skip
+                self.key,
+                tuple(clusters),
+                before,
+                after,
+                self._hunks(before, after),
+                exact=len({_steps(old[part[0]], new[part[0]]) for part in parts}) == 1,
+                of=len(self.differing),
+            )
 
     def _masked(self, before: Body | None, after: Body | None) -> tuple[Body | None, Body | None]:
         if self._show_secrets:

@@ -111,10 +111,12 @@ def _attention(shown: DiffView) -> list[str]:
                 f"**limits change** in {markdown.code(str(one.origin))}; this review goes by those of the base"
             )
     failed = [
-        binding for key, binding in review.head.bindings.items()
-        if binding.condition is not None and not binding.condition.status
+        binding
+        for key, binding in review.head.bindings.items()
+        if binding.condition is not None
+        and not binding.condition.status
         and _condition(shown, key) != (binding.condition.reason, binding.condition.message)
-    ]  # fmt: skip
+    ]
     for binding in failed[:_MOST_ITEMS]:
         assert binding.condition is not None
         items.append(

@@ -132,10 +132,15 @@ def ran(found: Sequence[Ran], unusable: Sequence[str], output: options.Output) -
     failed = [one for one in found if one.differences]
     if output.format != "text":
         rows = [
-            {"path": one.case.path, "name": one.case.name, "operation": one.case.operation.value,
-             "passed": not one.differences, "differences": list(one.differences)}
+            {
+                "path": one.case.path,
+                "name": one.case.name,
+                "operation": one.case.operation.value,
+                "passed": not one.differences,
+                "differences": list(one.differences),
+            }
             for one in found
-        ]  # fmt: skip
+        ]
         structured.echo({"schema": SCHEMA, "cases": rows, "unusable": list(unusable)}, output.format)
         return
     for one in failed if not output.quiet else ():
@@ -150,11 +155,15 @@ def ran(found: Sequence[Ran], unusable: Sequence[str], output: options.Output) -
 def changes(found: Sequence[Changed], templates: int, output: options.Output) -> None:
     if output.format != "text":
         rows = [
-            {"object": str(one.key), "operation": one.operation.value, **_question(one),
-             "before": _given(one.operation, one.inputs, one.before),
-             "after": _given(one.operation, one.inputs, one.after)}
+            {
+                "object": str(one.key),
+                "operation": one.operation.value,
+                **_question(one),
+                "before": _given(one.operation, one.inputs, one.before),
+                "after": _given(one.operation, one.inputs, one.after),
+            }
             for one in found
-        ]  # fmt: skip
+        ]
         structured.echo({"schema": SCHEMA, "changes": rows}, output.format)
         return
     if not found:

@@ -37,10 +37,16 @@ def document(cases: Sequence[Case]) -> str:
     suite = ElementTree.SubElement(root, "testsuite", {"name": "gitfed", **counts})
     for case in cases:
         item = ElementTree.SubElement(
-            suite, "testcase",
-            {"classname": plain.clean(case.test.origin.path), "name": plain.clean(case.test.name),
-             "file": plain.clean(case.test.origin.path), "line": str(case.test.origin.line), "time": "0"},
-        )  # fmt: skip
+            suite,
+            "testcase",
+            {
+                "classname": plain.clean(case.test.origin.path),
+                "name": plain.clean(case.test.name),
+                "file": plain.clean(case.test.origin.path),
+                "line": str(case.test.origin.line),
+                "time": "0",
+            },
+        )
         if case.broken:
             _add(item, "error", case.broken, case.given)
         elif case.wrong:

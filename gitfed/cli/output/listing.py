@@ -52,8 +52,9 @@ def of(kind: str, items: Sequence[Mapping[str, Any]]) -> Listing:
     if kind == "autoscalers":  # one of them has a row for each rule
         return _autoscalers(items)
     form = _FORMS[kind]
-    return Listing(kind, form.head, [form.row(one) for one in items], items, [form.name(one) for one in items],
-                   form.wide)  # fmt: skip
+    return Listing(
+        kind, form.head, [form.row(one) for one in items], items, [form.name(one) for one in items], form.wide
+    )
 
 
 def show(listing: Listing, output: options.Output) -> None:
@@ -82,8 +83,14 @@ def gates(document: GateList) -> Listing:
         [one["name"], one["limit"] or matrix.NONE, one["value"] or matrix.NONE, str(one["held"]), _consent(one)]
         for one in document["gates"]
     ]
-    return Listing("gates", ["GATE", "LIMIT", "VALUE", "HELD", "CONSENT"], rows, document["gates"],
-                   [one["name"] for one in document["gates"]], document=document)  # fmt: skip
+    return Listing(
+        "gates",
+        ["GATE", "LIMIT", "VALUE", "HELD", "CONSENT"],
+        rows,
+        document["gates"],
+        [one["name"] for one in document["gates"]],
+        document=document,
+    )
 
 
 def _consent(gate: HeldGate) -> str:
@@ -105,9 +112,14 @@ def _quotas(items: Sequence[Mapping[str, Any]]) -> Listing:
         ]
         for name, one in shown
     ]
-    return Listing("quotas", ["NAME", "CLUSTER", "RESOURCE", "USED", "LIMIT", "STATE"], rows, items,
-                   [name for name, _ in shown],
-                   of=[quotas.typed(cast(quotas.QuotaView, one)) for one in items])  # fmt: skip
+    return Listing(
+        "quotas",
+        ["NAME", "CLUSTER", "RESOURCE", "USED", "LIMIT", "STATE"],
+        rows,
+        items,
+        [name for name, _ in shown],
+        of=[quotas.typed(cast(quotas.QuotaView, one)) for one in items],
+    )
 
 
 def _autoscalers(items: Sequence[Mapping[str, Any]]) -> Listing:
@@ -139,9 +151,14 @@ def _autoscalers(items: Sequence[Mapping[str, Any]]) -> Listing:
         ]
         for item, metric in by_metric
     ]
-    return Listing("autoscalers", ["NAME", "TARGET", "RULE", "SCHEDULE", "REPLICAS", "NEXT", "DECIDED"], rows, items,
-                   [_autoscaler_name(item) for item, _ in (*by_rule, *by_metric)],
-                   of=[_autoscaler_name(cast(autoscalers.AutoscalerView, one)) for one in items])  # fmt: skip
+    return Listing(
+        "autoscalers",
+        ["NAME", "TARGET", "RULE", "SCHEDULE", "REPLICAS", "NEXT", "DECIDED"],
+        rows,
+        items,
+        [_autoscaler_name(item) for item, _ in (*by_rule, *by_metric)],
+        of=[_autoscaler_name(cast(autoscalers.AutoscalerView, one)) for one in items],
+    )
 
 
 def _held_up(item: autoscalers.AutoscalerView) -> str:
@@ -157,9 +174,12 @@ def _service(item: services.ServiceView) -> list[str]:
         found = sorted({name for one in item["serviceLocations"] for name in one["clusters"]})
         blocked = " ".join(item["trafficBlockClusters"])
         cells = [
-            _service_name(item), " ".join(one["name"] for one in item["serviceLocations"]), " ".join(found), "",
+            _service_name(item),
+            " ".join(one["name"] for one in item["serviceLocations"]),
+            " ".join(found),
+            "",
             f"blocked: {blocked}" if blocked else "",
-        ]  # fmt: skip
+        ]
         return [cell or matrix.NONE for cell in cells]
     source, target = item["source"], item["target"]
     assert source is not None
@@ -168,9 +188,12 @@ def _service(item: services.ServiceView) -> list[str]:
     false = [one for one in item["conditions"] if one["status"] != "True"]
     said = "; ".join(f"{one['type']}: {one['message']}" for one in false)
     cells = [
-        _service_name(item), f"{source['namespace']}/{shared}", " ".join(map(_of_cluster, item["providers"])),
-        " ".join(map(_of_cluster, item["consumers"])), said,
-    ]  # fmt: skip
+        _service_name(item),
+        f"{source['namespace']}/{shared}",
+        " ".join(map(_of_cluster, item["providers"])),
+        " ".join(map(_of_cluster, item["consumers"])),
+        said,
+    ]
     return [cell or matrix.NONE for cell in cells]
 
 
@@ -208,23 +231,41 @@ def _cluster(item: ClusterView) -> list[str]:
     nodes = item["nodes"]
     ready = {"Ready": "True", "NotReady": "False"}.get(item["state"], "Unknown")
     cells = [
-        item["name"], item["version"], item["mode"], "assumed" if item["assumed"] else ready, item["region"],
-        str(item["objects"]), " ".join(item["taints"]), item["provider"], " ".join(item["zones"]),
-        " ".join(item["remedyActions"]), item["apiEndpoint"], item["proxyURL"],
+        item["name"],
+        item["version"],
+        item["mode"],
+        "assumed" if item["assumed"] else ready,
+        item["region"],
+        str(item["objects"]),
+        " ".join(item["taints"]),
+        item["provider"],
+        " ".join(item["zones"]),
+        " ".join(item["remedyActions"]),
+        item["apiEndpoint"],
+        item["proxyURL"],
         capacity.nodes_text((nodes["ready"], nodes["total"]) if nodes is not None else None),
-        *capacity.cells(capacity.of_item(item["room"])), item["declared"] or "facts only",
-    ]  # fmt: skip
+        *capacity.cells(capacity.of_item(item["room"])),
+        item["declared"] or "facts only",
+    ]
     return [cell or matrix.NONE for cell in cells]
 
 
 def _agent(item: AgentView) -> list[str]:
     held = item["slice"]
     cells = [
-        item["cluster"], _held_by(item), item["state"], item["connectedSince"], item["lastHeard"], item["program"],
-        f"{held['held']}/{held['wanted']}" if held is not None else "", item["certificateEnds"],
-        "" if item["protocol"] is None else str(item["protocol"]), str(item["connections"]), item["instance"][:8],
+        item["cluster"],
+        _held_by(item),
+        item["state"],
+        item["connectedSince"],
+        item["lastHeard"],
+        item["program"],
+        f"{held['held']}/{held['wanted']}" if held is not None else "",
+        item["certificateEnds"],
+        "" if item["protocol"] is None else str(item["protocol"]),
+        str(item["connections"]),
+        item["instance"][:8],
         item["name"],
-    ]  # fmt: skip
+    ]
     return [cell or matrix.NONE for cell in cells]
 
 
@@ -245,8 +286,11 @@ def _binding(item: PlacedBinding) -> list[str]:
         policies.typed(policy["kind"], policy["namespace"], policy["name"]) if policy is not None else matrix.NONE,
         matrix.NONE if condition is None else "False" if failed else "True",
         matrix.NONE if item["replicas"] is None else str(item["replicas"]),
-        " ".join(shares) or matrix.NONE, *_status(item["status"]), why, item["origin"],
-    ]  # fmt: skip
+        " ".join(shares) or matrix.NONE,
+        *_status(item["status"]),
+        why,
+        item["origin"],
+    ]
 
 
 def _status(found: StatusView | None) -> list[str]:
@@ -308,21 +352,40 @@ _WIDE = ["PROVIDER", "ZONES", "REMEDY-ACTIONS", "API-ENDPOINT", "PROXY-URL", "NO
 _FORMS: dict[str, _Form] = {
     "clusters": _Form(
         ["NAME", "VERSION", "MODE", "READY", "REGION", "OBJECTS", "TAINTS", *_WIDE],
-        _cluster, lambda item: cast(str, item["name"]), len(_WIDE),
+        _cluster,
+        lambda item: cast(str, item["name"]),
+        len(_WIDE),
     ),
     "agents": _Form(
-        ["CLUSTER", "POOL", "STATE", "SINCE", "LAST-HEARD", "PROGRAM", "SLICE", "CERTIFICATE-ENDS", "PROTOCOL",
-         "CONNECTIONS", "INSTANCE", "NAME"],
-        _agent, lambda item: cast(str, item["cluster"]), 4,
+        [
+            "CLUSTER",
+            "POOL",
+            "STATE",
+            "SINCE",
+            "LAST-HEARD",
+            "PROGRAM",
+            "SLICE",
+            "CERTIFICATE-ENDS",
+            "PROTOCOL",
+            "CONNECTIONS",
+            "INSTANCE",
+            "NAME",
+        ],
+        _agent,
+        lambda item: cast(str, item["cluster"]),
+        4,
     ),
     "bindings": _Form(
         ["OBJECT", "POLICY", "SCHEDULED", "REPLICAS", "CLUSTERS", "APPLIED", "HEALTHY", "STATUS", "WHY", "FILE"],
-        _binding, lambda item: names.typed(names.of(item["resource"])), 5,
+        _binding,
+        lambda item: names.typed(names.of(item["resource"])),
+        5,
     ),
     "policies": _Form(["NAME", "PRIORITY", "OBJECTS", "FILE"], _policy, _policy_name),
     "services": _Form(["NAME", "SERVICE", "PROVIDERS", "CONSUMERS", "STATE"], _service, _service_name),
     "works": _Form(["CLUSTER", "OBJECT", "REPLICAS", "STATE", "HEALTH", "MESSAGE"], _work, _in_cluster),
     "orphans": _Form(["CLUSTER", "OBJECT", "REASON"], _orphan, _in_cluster),
-    "events": _Form(["WHEN", "TYPE", "REASON", "OBJECT", "MESSAGE"], _event,
-                    lambda item: names.typed(_key_of_event(item))),
-}  # fmt: skip
+    "events": _Form(
+        ["WHEN", "TYPE", "REASON", "OBJECT", "MESSAGE"], _event, lambda item: names.typed(_key_of_event(item))
+    ),
+}

@@ -42,8 +42,10 @@ def hunks(before: str, after: str) -> list[str]:
     """A unified diff without titles, where each `@@` line says which field its first change is in."""
     old, new = before.splitlines(), after.splitlines()
     found = [line.rstrip("\n") for line in difflib.unified_diff(old, new, lineterm="", n=3)][2:]
-    return [_with_place(line, found[index + 1 :], old, new) if line.startswith("@@") else line
-            for index, line in enumerate(found)]  # fmt: skip
+    return [
+        _with_place(line, found[index + 1 :], old, new) if line.startswith("@@") else line
+        for index, line in enumerate(found)
+    ]
 
 
 _RANGE = re.compile(r"@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@")

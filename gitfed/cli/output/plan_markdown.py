@@ -108,9 +108,13 @@ def _where(row: matrix.Row) -> str:
     before = row.before or {}
     for cluster in sorted({*row.after, *before}):
         cell = matrix.text(
-            before.get(cluster), row.after.get(cluster), was=cluster in before, is_=cluster in row.after,
-            known=row.before is not None, kept=cluster in row.kept,
-        )  # fmt: skip
+            before.get(cluster),
+            row.after.get(cluster),
+            was=cluster in before,
+            is_=cluster in row.after,
+            known=row.before is not None,
+            kept=cluster in row.kept,
+        )
         groups.setdefault(markdown.unbroken(cell), []).append(cluster)
     return "<br>".join(f"{markdown.code(formatting.some(clusters))} {cell}" for cell, clusters in groups.items())
 

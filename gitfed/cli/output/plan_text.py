@@ -175,9 +175,12 @@ def changes(found: Sequence[Change], paint: plain.Paint, fold: int | None = None
     if not counts:
         return []
     grid: list[list[Cell | str]] = [
-        [Cell("Changes", paint.strong), *(Cell(name, paint.faint, right=True) for name in _COUNTED),
-         Cell("clusters", paint.faint)]
-    ]  # fmt: skip
+        [
+            Cell("Changes", paint.strong),
+            *(Cell(name, paint.faint, right=True) for name in _COUNTED),
+            Cell("clusters", paint.faint),
+        ]
+    ]
     colours = {"create": paint.added, "update": paint.changed, "move": paint.changed, "delete": paint.removed}
     for key in sorted(counts):
         numbers = [
@@ -199,11 +202,14 @@ def steps(found: Sequence[Change], paint: plain.Paint, fold: int | None = None) 
     grid: list[list[Cell | str]] = []
     for wave, waits in sorted(groups):
         here = groups[wave, waits]
-        grid.append([
-            Cell("first" if wave == order.NO_WAVE else f"wave {wave}", paint.changed),
-            formatting.count(len(here), "change"), formatting.some(sorted({change.cluster for change in here})),
-            Cell(plain.clean(waits) if waits else "now"),
-        ])  # fmt: skip
+        grid.append(
+            [
+                Cell("first" if wave == order.NO_WAVE else f"wave {wave}", paint.changed),
+                formatting.count(len(here), "change"),
+                formatting.some(sorted({change.cluster for change in here})),
+                Cell(plain.clean(waits) if waits else "now"),
+            ]
+        )
     return [paint.strong("Steps"), *table.lines(grid, indent=2, width=fold)]
 
 

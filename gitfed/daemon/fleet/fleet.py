@@ -312,9 +312,17 @@ class Fleet:
         versions = _versions(plan) if pulled else frozenset()
         before, self._followed = self._followed, (plan, repairs)
         expected = Expected(
-            plan, interpreter, manifests, self._assessor.stateful, changed, kinds, repairs, versions,
-            unlike_in(pulled, plan), news_in(plan, before[0]) if before and before[1] == repairs else None,
-        )  # fmt: skip
+            plan,
+            interpreter,
+            manifests,
+            self._assessor.stateful,
+            changed,
+            kinds,
+            repairs,
+            versions,
+            unlike_in(pulled, plan),
+            news_in(plan, before[0]) if before and before[1] == repairs else None,
+        )
         for member in self.members.values():
             member.follow(expected)
 

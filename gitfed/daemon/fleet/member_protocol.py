@@ -33,9 +33,12 @@ class Worklist(Protocol):
         """Why this cluster gets no write at all (it belongs to another repository, or to a newer leader)."""
 
     def submit(
-        self, changes: Iterable[Change], urgent: Collection[ObjectKey], entries: Iterable[InventoryEntry] = (),
+        self,
+        changes: Iterable[Change],
+        urgent: Collection[ObjectKey],
+        entries: Iterable[InventoryEntry] = (),
         forget: Iterable[ObjectKey] = (),
-    ) -> None:  # fmt: skip
+    ) -> None:
         """The present list of changes. `entries` are inventory entries to correct, `forget` those to remove."""
 
     def hold(self, seconds: float) -> None:

@@ -100,9 +100,12 @@ class Worker:
     # -- handing over -------------------------------------------------------------------------------------------
 
     def submit(
-        self, changes: Iterable[Change], urgent: Collection[ObjectKey], entries: Iterable[InventoryEntry] = (),
+        self,
+        changes: Iterable[Change],
+        urgent: Collection[ObjectKey],
+        entries: Iterable[InventoryEntry] = (),
         forget: Iterable[ObjectKey] = (),
-    ) -> None:  # fmt: skip
+    ) -> None:
         """The present list of changes. `entries` are inventory entries to correct, `forget` those to remove."""
         self._queue.replace(
             (change for change in changes if not self._stale(change)), urgent, asyncio.get_running_loop().time()

@@ -59,8 +59,11 @@ class Bitbucket:
 
     def set_status(self, commit: Commit, status: Status) -> None:
         states = {
-            State.PENDING: "INPROGRESS", State.SUCCESS: "SUCCESSFUL", State.FAILURE: "FAILED", State.ERROR: "FAILED",
-        }  # fmt: skip
+            State.PENDING: "INPROGRESS",
+            State.SUCCESS: "SUCCESSFUL",
+            State.FAILURE: "FAILED",
+            State.ERROR: "FAILED",
+        }
         body = {
             "key": key(status.name),
             "state": states[status.state],

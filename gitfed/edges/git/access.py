@@ -156,11 +156,17 @@ class Access:
             private = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="gitfed-ssh-")))
             command = "ssh -F none"
             # The quotes are for ssh itself: it takes a path with a space in it for two.
-            options += [f'UserKnownHostsFile="{_written(private, "known_hosts", hosts)}"', "GlobalKnownHostsFile=none",
-                        "UpdateHostKeys=no"]  # fmt: skip
+            options += [
+                f'UserKnownHostsFile="{_written(private, "known_hosts", hosts)}"',
+                "GlobalKnownHostsFile=none",
+                "UpdateHostKeys=no",
+            ]
             if identity := _text(folder, "identity"):
-                options += [f'IdentityFile="{_written(private, "identity", identity)}"', "IdentitiesOnly=yes",
-                            "IdentityAgent=none"]  # fmt: skip
+                options += [
+                    f'IdentityFile="{_written(private, "identity", identity)}"',
+                    "IdentitiesOnly=yes",
+                    "IdentityAgent=none",
+                ]
         said = " ".join(f"-o {shlex.quote(option)}" for option in options)
         return {"GIT_SSH_COMMAND": f"{command} {said}", "GIT_SSH_VARIANT": "ssh"}
 

@@ -55,9 +55,12 @@ def installation_token(
         f"{base.rstrip('/')}/app/installations/{installation}/access_tokens",
         data=b"",
         method="POST",
-        headers={"Authorization": f"Bearer {_statement(identity, key)}", "Accept": "application/vnd.github+json",
-                 "User-Agent": "gitfed"},
-    )  # fmt: skip
+        headers={
+            "Authorization": f"Bearer {_statement(identity, key)}",
+            "Accept": "application/vnd.github+json",
+            "User-Agent": "gitfed",
+        },
+    )
     try:
         context = ssl.create_default_context(cafile=authority)
         opener = https.opener(context, https.NoRedirect())

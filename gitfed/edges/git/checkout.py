@@ -63,9 +63,12 @@ class Committing(program.Program):
                     shutil.copyfile(index, own)
                 index = own
             environment = {
-                **private.environment, **program.as_environment(self._values()), "GIT_INDEX_FILE": str(index),
-                "GIT_WORK_TREE": str(self.path.absolute()), "GIT_LITERAL_PATHSPECS": "1",
-            }  # fmt: skip
+                **private.environment,
+                **program.as_environment(self._values()),
+                "GIT_INDEX_FILE": str(index),
+                "GIT_WORK_TREE": str(self.path.absolute()),
+                "GIT_LITERAL_PATHSPECS": "1",
+            }
             self.run("add", "--all", "--", *paths, environment=environment)
             self.run("commit", "--quiet", "--only", "-m", message, "--", *paths, environment=environment)
             made = self.run("rev-parse", "HEAD", environment=environment).decode().strip()

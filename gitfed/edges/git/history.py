@@ -197,15 +197,23 @@ class History(Program):
         only = ["--", *(f":(literal,top){path}" for path in paths)]
         raw = self.run(
             "log", f"--max-count={limit}", "--first-parent", "-z", _RAW, f"--format={_FORMAT}", start, *known, *only
-        )  # fmt: skip
+        )
         return [_info(record) for record in raw.decode("utf-8", "replace").split("\0") if record.strip()]
 
     def deleted(self, start: Commit, folder: str) -> list[str]:
         """Files below `folder` that some commit from `start` back deleted, newest first."""
         raw = self.run(
-            "log", "--first-parent", "--diff-filter=D", "--no-renames", "--name-only", "-z", "--format=", start,
-            "--", f":(literal,top){folder}",
-        )  # fmt: skip
+            "log",
+            "--first-parent",
+            "--diff-filter=D",
+            "--no-renames",
+            "--name-only",
+            "-z",
+            "--format=",
+            start,
+            "--",
+            f":(literal,top){folder}",
+        )
         return list(dict.fromkeys(name for name in raw.decode("utf-8", "replace").split("\0") if name))
 
     def last_commits_of(
@@ -217,9 +225,19 @@ class History(Program):
         `until_deleted`: not those before the file was deleted, if it was.
         """
         raw = self.run(
-            "log", f"--max-count={limit}", "--format=%x01%H", "--raw", "-z", "--no-renames", "--no-abbrev",
-            "--first-parent", "--diff-merges=first-parent", start, "--", f":(literal,top){path}",
-        )  # fmt: skip
+            "log",
+            f"--max-count={limit}",
+            "--format=%x01%H",
+            "--raw",
+            "-z",
+            "--no-renames",
+            "--no-abbrev",
+            "--first-parent",
+            "--diff-merges=first-parent",
+            start,
+            "--",
+            f":(literal,top){path}",
+        )
         found: list[tuple[Commit, str]] = []
         for chunk in raw.split(b"\x01")[1:]:
             match = re.match(rb"([0-9a-f]{40,64}).*?:\d+ \d+ [0-9a-f]+ ([0-9a-f]+) ([ADMT])", chunk, re.DOTALL)
@@ -234,9 +252,17 @@ class History(Program):
         """Commits along first parents from `start` back, each with (path, blob id) of what it changed, "" for what it
         deleted: for who asks of many files what `last_commits_of` says of one."""
         raw = self.run(
-            "log", f"--max-count={limit}", "--format=%x01%H", "--raw", "-z", "--no-renames", "--no-abbrev",
-            "--first-parent", "--diff-merges=first-parent", start,
-        )  # fmt: skip
+            "log",
+            f"--max-count={limit}",
+            "--format=%x01%H",
+            "--raw",
+            "-z",
+            "--no-renames",
+            "--no-abbrev",
+            "--first-parent",
+            "--diff-merges=first-parent",
+            start,
+        )
         found: list[tuple[Commit, list[tuple[str, str]]]] = []
         parts = iter(raw.split(b"\0"))
         for part in parts:

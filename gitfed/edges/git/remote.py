@@ -63,9 +63,19 @@ class Remote(Tidying):
         try:
             # A shallow source makes this clone shallow: what lies behind is then unknown, and never taken for absent.
             self._ask(
-                url, _FETCH, "--quiet", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules", "--force",
-                "--update-shallow", "--end-of-options", None, *refspecs, timeout=timeout,
-            )  # fmt: skip
+                url,
+                _FETCH,
+                "--quiet",
+                "--no-tags",
+                "--no-write-fetch-head",
+                "--no-recurse-submodules",
+                "--force",
+                "--update-shallow",
+                "--end-of-options",
+                None,
+                *refspecs,
+                timeout=timeout,
+            )
         except SourceError as error:
             self._sweep()
             if "couldn't find remote ref" in error.message:
@@ -115,8 +125,17 @@ class Remote(Tidying):
         """
         lease = f"--force-with-lease={ref}:{expected or ''}"
         try:
-            self._ask(url, _PUSH, "--quiet", "--no-verify", lease, "--end-of-options", None, f"{commit or ref}:{ref}",
-                      timeout=timeout)  # fmt: skip
+            self._ask(
+                url,
+                _PUSH,
+                "--quiet",
+                "--no-verify",
+                lease,
+                "--end-of-options",
+                None,
+                f"{commit or ref}:{ref}",
+                timeout=timeout,
+            )
         except SourceError as error:
             text = error.message
             if "stale info" in text or "non-fast-forward" in text or "fetch first" in text or "cannot lock ref" in text:

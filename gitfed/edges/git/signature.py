@@ -149,8 +149,21 @@ def _verify_ssh(payload: bytes, signature: bytes, keys: Keyring, folder: Path) -
 
 def _verify_pgp(payload: bytes, signature: bytes, keys: Keyring, folder: Path) -> Verdict:
     folder.chmod(0o700)
-    gpg = ["gpg", "--homedir", str(folder), "--batch", "--no-tty", "--no-options", "--no-autostart", "--quiet",
-           "--no-auto-key-retrieve", "--trust-model", "always", "--status-fd", "1"]  # fmt: skip
+    gpg = [
+        "gpg",
+        "--homedir",
+        str(folder),
+        "--batch",
+        "--no-tty",
+        "--no-options",
+        "--no-autostart",
+        "--quiet",
+        "--no-auto-key-retrieve",
+        "--trust-model",
+        "always",
+        "--status-fd",
+        "1",
+    ]
     counting = set(keys.pgp)
     for content in keys.known:
         _run([*gpg, "--import"], content)

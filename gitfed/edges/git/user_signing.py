@@ -95,9 +95,12 @@ def _settings(folder: Path) -> dict[str, str]:
     environment = {name: value for name, value in os.environ.items() if name not in ("GIT_DIR", "GIT_WORK_TREE")}
     try:
         done = subprocess.run(
-            ["git", "-C", str(folder), "config", "--list", "-z"], capture_output=True, check=False, env=environment,
+            ["git", "-C", str(folder), "config", "--list", "-z"],
+            capture_output=True,
+            check=False,
+            env=environment,
             timeout=_TIMEOUT,
-        )  # fmt: skip
+        )
     except (OSError, subprocess.TimeoutExpired):
         return {}
     found = {}

@@ -46,10 +46,8 @@ class AuthoritySecret:
             "kind": "Secret",
             "type": "kubernetes.io/tls",
             "metadata": {"name": self._name, "labels": {NAME_LABEL: "gitfed"}},
-            "data": {
-                _CERTIFICATE: base64.b64encode(certificate).decode(), _KEY: base64.b64encode(key).decode(),
-            },
-        }  # fmt: skip
+            "data": {_CERTIFICATE: base64.b64encode(certificate).decode(), _KEY: base64.b64encode(key).decode()},
+        }
         try:
             await self._session.json("POST", self._folder, body=body)
         except ObjectExists:

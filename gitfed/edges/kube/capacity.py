@@ -100,9 +100,15 @@ class Watch:
         while True:
             try:
                 await reflect.follow(
-                    self._session, f"/api/v1/{what}", "", follower, wake=self._wake, backoff=self._backoff,
-                    project=follower.cut, page=_PAGE,
-                )  # fmt: skip
+                    self._session,
+                    f"/api/v1/{what}",
+                    "",
+                    follower,
+                    wake=self._wake,
+                    backoff=self._backoff,
+                    project=follower.cut,
+                    page=_PAGE,
+                )
             except errors.ObjectNotFound as error:
                 # No server lacks these: something else answers at this address.
                 self.lost(what, error)

@@ -84,8 +84,9 @@ def check_acts_as_itself(connection: Connection) -> None:
     if connection.headers:
         raise errors.CredentialsError(
             f"cluster {connection.cluster}: {connection.source} acts as somebody else, so it cannot act as callers",
-            cluster=connection.cluster, hint="a context of its own for gitfed, without `as`",
-        )  # fmt: skip
+            cluster=connection.cluster,
+            hint="a context of its own for gitfed, without `as`",
+        )
 
 
 def way_to(cluster: declared.Cluster) -> object:

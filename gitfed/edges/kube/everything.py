@@ -53,10 +53,13 @@ async def read(
             return bodies
 
     resources = [
-        one for one in found
-        if (not one.verbs or "list" in one.verbs) and (one.api_version, one.kind) not in _ALIASES
-        and (one.namespaced or not namespaces) and wanted(one)
-    ]  # fmt: skip
+        one
+        for one in found
+        if (not one.verbs or "list" in one.verbs)
+        and (one.api_version, one.kind) not in _ALIASES
+        and (one.namespaced or not namespaces)
+        and wanted(one)
+    ]
     places = [(one, namespace) for one in resources for namespace in (sorted(set(namespaces)) or ("",))]
     done = itertools.count(1)
 

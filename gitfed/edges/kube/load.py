@@ -66,9 +66,14 @@ class _Asking:
     """The metrics of one workload; what several of them need is asked once."""
 
     def __init__(
-        self, session: Session, discovery: Discovery, source: LoadSource, namespace: str, selector: str,
+        self,
+        session: Session,
+        discovery: Discovery,
+        source: LoadSource,
+        namespace: str,
+        selector: str,
         pods: list[Body],
-    ) -> None:  # fmt: skip
+    ) -> None:
         self._session = session
         self._discovery = discovery
         self._source = source

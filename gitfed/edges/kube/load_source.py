@@ -160,9 +160,7 @@ class _Lists:
     def holds(self, namespace: str) -> bool:
         return isinstance(self._found.get(namespace), _List)
 
-    async def fill(
-        self, read: _Read, spaces: Counter[str], *, wide: bool | None = None, always: bool = False
-    ) -> None:  # fmt: skip
+    async def fill(self, read: _Read, spaces: Counter[str], *, wide: bool | None = None, always: bool = False) -> None:
         """`spaces`: how many workloads each namespace has that need it. `wide`: whether the whole cluster is listed;
         None: where that has fewer pages than there are namespaces. `always`: nobody asks one by one."""
         if len(spaces) > 1 if wide is None else wide:

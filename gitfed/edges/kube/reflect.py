@@ -147,9 +147,14 @@ def newer(version: str, known: str) -> bool:
 
 
 async def read(
-    session: Session, path: str, selector: str, *, page: int = PAGE, project: Callable[[Body], Any] | None = None,
+    session: Session,
+    path: str,
+    selector: str,
+    *,
+    page: int = PAGE,
+    project: Callable[[Body], Any] | None = None,
     most: int = sys.maxsize,
-) -> tuple[list[Any], str]:  # fmt: skip
+) -> tuple[list[Any], str]:
     """The collection and the version to watch from, read in pages: `most` of them, or TooLong is raised, as early as
     the server tells how much remains.
 

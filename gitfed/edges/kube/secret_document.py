@@ -75,9 +75,12 @@ class SecretDocument:
             raise InputError(f"{self} has no room for {len(packed)} bytes", hint=f"Kubernetes takes {_LARGEST}")
         metadata: dict[str, Any] = {"name": self._name, "labels": {NAME_LABEL: "gitfed"}}
         body = {
-            "apiVersion": "v1", "kind": "Secret", "type": "Opaque", "metadata": metadata,
+            "apiVersion": "v1",
+            "kind": "Secret",
+            "type": "Opaque",
+            "metadata": metadata,
             "data": {self._key: base64.b64encode(packed).decode()},
-        }  # fmt: skip
+        }
         try:
             if before is None:
                 found = await self._session.json("POST", self._folder, body=body)

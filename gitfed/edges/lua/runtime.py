@@ -69,11 +69,17 @@ class Runtime:
         self._intake = Intake(self._lua, MEMORY)
         shared = self._lua.table_from(
             {
-                "bridge": self._bridge, "member": self._intake.member, "member_json": self._intake.member_json,
-                "memory": MEMORY, "reserve": RESERVE, "budget": INSTRUCTIONS, "step": _STEP, "longest": _LONGEST_RAISED,
+                "bridge": self._bridge,
+                "member": self._intake.member,
+                "member_json": self._intake.member_json,
+                "memory": MEMORY,
+                "reserve": RESERVE,
+                "budget": INSTRUCTIONS,
+                "step": _STEP,
+                "longest": _LONGEST_RAISED,
                 "run": self._lua.table(),
             }
-        )  # fmt: skip
+        )
         for part in _sandbox():
             self._lua.execute(part, shared, name="=sandbox")
         self._compile, self._call, self._unhook = shared["compile"], shared["call"], shared["unhook"]

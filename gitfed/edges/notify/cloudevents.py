@@ -34,8 +34,13 @@ async def send(target: Target, events: Sequence[Mapping[str, Any]]) -> AsyncGene
         headers["Authorization"] = f"Bearer {target.token}"
     connector = aiohttp.TCPConnector(limit=1, resolver=resolve.Checked(), ssl=_context(target))
     timeout = aiohttp.ClientTimeout(total=_ANSWER, connect=_CONNECT)
-    async with aiohttp.ClientSession(connector=connector, timeout=timeout, cookie_jar=aiohttp.DummyCookieJar(),
-                                     auto_decompress=False, trust_env=False) as session:  # fmt: skip
+    async with aiohttp.ClientSession(
+        connector=connector,
+        timeout=timeout,
+        cookie_jar=aiohttp.DummyCookieJar(),
+        auto_decompress=False,
+        trust_env=False,
+    ) as session:
         for event in events:
             await _post(session, target, url, headers, event)
             yield str(event["id"])

@@ -61,9 +61,11 @@ def _notify(target: Target, message: Message) -> str:
         if not service.add(target.url):
             return f"the target {target.name} has an address that apprise does not know"
         taken = service.notify(
-            title=message.title, body=message.body, notify_type=apprise.NotifyType(message.kind),
+            title=message.title,
+            body=message.body,
+            notify_type=apprise.NotifyType(message.kind),
             body_format=apprise.NotifyFormat.TEXT,
-        )  # fmt: skip
+        )
     except Exception as error:  # noqa: BLE001  a hundred services, each with its own ways to fail
         return f"the target {target.name} could not be told ({type(error).__name__})"
     return "" if taken else f"the target {target.name} refused the message, or did not answer"

@@ -61,8 +61,7 @@ def on_top(
         files = {path: file(before.get(path), after.get(path), there.get(path)) for path in before.differing(after)}
         files = {path: content for path, content in files.items() if content != there.get(path)}
         message = f"{one.subject}\n\n{one.body}\n" if one.body else f"{one.subject}\n"
-        tip = repository.commit_files(_AGAIN, files, message, parent=tip, author=one.author, when=one.when,
-                                      sign=sign)  # fmt: skip
+        tip = repository.commit_files(_AGAIN, files, message, parent=tip, author=one.author, when=one.when, sign=sign)
     return tip
 
 

@@ -44,9 +44,10 @@ class _Shown:
         certificate = request.get_extra_info("peercert") or {}
         ends = certificate.get("notAfter")
         return cls(
-            agent_identity.agent_of(*subject_of(certificate)), serial_of(certificate),
+            agent_identity.agent_of(*subject_of(certificate)),
+            serial_of(certificate),
             cert_time_to_seconds(ends) if ends else 0.0,
-        )  # fmt: skip
+        )
 
     def holds(self, ledger: Ledger | None, now: float) -> bool:
         if self.agent is None or now >= self.ends:

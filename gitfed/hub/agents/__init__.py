@@ -105,12 +105,18 @@ class _Door:
         member = await self._member(calls.cluster, calls.pool)
         member.agent.may_attach(hello.instance, calls.holding)
         connection = link.Link(
-            socket, member.told, member.reports.heard, lease=member.lease, taken=member.taken, asked=member.answer,
-            alive=member.heard, life=link.SignsOfLife.of(version, agent=False),
-        )  # fmt: skip
+            socket,
+            member.told,
+            member.reports.heard,
+            lease=member.lease,
+            taken=member.taken,
+            asked=member.answer,
+            alive=member.heard,
+            life=link.SignsOfLife.of(version, agent=False),
+        )
         changed_hands = await member.agent.attach(
             connection, hello.instance, program=hello.program, protocol=version, holding=calls.holding
-        )  # fmt: skip
+        )
         member.connected(changed_hands=changed_hands)
         listener.is_no_stranger(request)
         try:
@@ -157,6 +163,7 @@ def member_of(engine: Engine | None, name: ClusterName, pool: str = "") -> Pulle
     if declared.has_agent:
         raise LinkError("this hub reads the repository only now: connect again")
     raise LinkError(
-        f"cluster {name} is a push cluster: the daemon connects to it", final=True,
+        f"cluster {name} is a push cluster: the daemon connects to it",
+        final=True,
         hint="spec.syncMode: Pull in its Cluster file",
-    )  # fmt: skip
+    )

@@ -163,9 +163,14 @@ def work_list(moment: Moment, sight: Sight, query: Query) -> works.WorkList:
         change = pending.get((cluster, key))
         refused = moment.why_failed(cluster, key) if change is not None else ""
         view = works.item(
-            cluster, rendered, change, moment.copies(key).get(cluster), live, observed=moment.live is not None,
+            cluster,
+            rendered,
+            change,
+            moment.copies(key).get(cluster),
+            live,
+            observed=moment.live is not None,
             refused=refused,
-        )  # fmt: skip
+        )
         if change is not None and (change.reason or refused) and not sight.whole(key.namespace):
             view["message"] = ""
         view["message"] = moment.hidden.text(view["message"])

@@ -46,9 +46,13 @@ def simulate(moment: Moment, what: WhatIf) -> simulations.SimulationView | simul
         asked.check(happening, until, moment.repo)
     fleet = FleetSnapshot(FactsRef("live"), moment.facts)
     stage = simulation.Rehearsal(
-        moment.repo, fleet, moment.decisions, inputs.interpreter_of(moment.repo, moment.decisions), datetime.now(UTC),
+        moment.repo,
+        fleet,
+        moment.decisions,
+        inputs.interpreter_of(moment.repo, moment.decisions),
+        datetime.now(UTC),
         simulation.Options(until, healthy_after=healthy_after),
-    )  # fmt: skip
+    )
     if what.each:
         return simulations.each_document(list(stage.each_alone()), moment.repo.commit)
     asked.check_targets(happening, stage, fleet, until)

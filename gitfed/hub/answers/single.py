@@ -42,9 +42,14 @@ def explanation(moment: Moment, sight: Sight, key: ObjectKey, cluster: str = "")
     if cluster and not (cluster in moment.plan.clusters and sight.cluster(cluster)):
         raise NotThere(f"no cluster {cluster[:253]!r}")
     value = explanations.explain(
-        key, moment.plan, moment.repo, moment.candidates, moment.decisions.bindings.get(key),
-        lambda name: sight.copy(name, key.namespace) and cluster in ("", name), moment.turn(key),
-    )  # fmt: skip
+        key,
+        moment.plan,
+        moment.repo,
+        moment.candidates,
+        moment.decisions.bindings.get(key),
+        lambda name: sight.copy(name, key.namespace) and cluster in ("", name),
+        moment.turn(key),
+    )
     shown = seen.explanation(value, sight)
     return {**shown, "changes": moment.hidden.value(shown["changes"])}
 

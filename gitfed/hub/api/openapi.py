@@ -123,8 +123,13 @@ def _operation(one: Resource, answer: dict[str, Any], refused: dict[str, Any]) -
 
 
 def _post(one: Operation, body: dict[str, Any], order: dict[str, Any], refused: dict[str, Any]) -> dict[str, Any]:
-    token = {"name": "X-CSRF-Token", "in": "header", "required": False, "schema": {"type": "string"},
-             "description": "Of the session, for a caller who has one."}  # fmt: skip
+    token = {
+        "name": "X-CSRF-Token",
+        "in": "header",
+        "required": False,
+        "schema": {"type": "string"},
+        "description": "Of the session, for a caller who has one.",
+    }
     return {
         "operationId": one.name,
         "summary": one.summary.rstrip("."),
@@ -139,8 +144,13 @@ def _post(one: Operation, body: dict[str, Any], order: dict[str, Any], refused: 
 
 
 def _events(refused: dict[str, Any]) -> dict[str, Any]:
-    last = {"name": "Last-Event-ID", "in": "header", "required": False, "schema": {"type": "string"},
-            "description": "The id of the last event that the client has: it goes on after that."}  # fmt: skip
+    last = {
+        "name": "Last-Event-ID",
+        "in": "header",
+        "required": False,
+        "schema": {"type": "string"},
+        "description": "The id of the last event that the client has: it goes on after that.",
+    }
     text = (
         "Events. `plan`: what was read may have changed (PlanEvent) · `result`: a change was carried "
         "out, or failed (ResultEvent) · `cluster` (ClusterEvent) · `source` (SourceEvent) · `resync`: some were lost, "

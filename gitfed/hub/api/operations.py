@@ -64,16 +64,28 @@ class Operation:
 
 
 ALL = (
-    Operation("suspend", Suspend, "Stop writing to an object, a cluster, or everything.",
-              lambda orders, giver, body: orders.suspend(giver, **body)),
-    Operation("resume", Resume, "Take back what was suspended.",
-              lambda orders, giver, body: orders.resume(giver, **body)),
-    Operation("reconcile", Reconcile, "Look anew, try again what failed, and repair drift, once.",
-              lambda orders, giver, body: orders.reconcile(
-                  giver, body.get("what", ()), namespace=body.get("namespace", ""))),
-    Operation("approve", Approve, "Let through what gates hold, of exactly the plan that waits.",
-              lambda orders, giver, body: orders.approve(giver, **body)),
-)  # fmt: skip
+    Operation(
+        "suspend",
+        Suspend,
+        "Stop writing to an object, a cluster, or everything.",
+        lambda orders, giver, body: orders.suspend(giver, **body),
+    ),
+    Operation(
+        "resume", Resume, "Take back what was suspended.", lambda orders, giver, body: orders.resume(giver, **body)
+    ),
+    Operation(
+        "reconcile",
+        Reconcile,
+        "Look anew, try again what failed, and repair drift, once.",
+        lambda orders, giver, body: orders.reconcile(giver, body.get("what", ()), namespace=body.get("namespace", "")),
+    ),
+    Operation(
+        "approve",
+        Approve,
+        "Let through what gates hold, of exactly the plan that waits.",
+        lambda orders, giver, body: orders.approve(giver, **body),
+    ),
+)
 
 
 def routes_of(hub: Hub) -> list[Route]:

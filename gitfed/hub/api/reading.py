@@ -62,9 +62,11 @@ def sent(request: web.Request, found: Answer, content_type: str) -> web.StreamRe
     """The answer, or that it is the one that the client has."""
     tag = f'W/"{found.tag}"'
     headers = {
-        "Cache-Control": "private, no-cache", "Content-Type": content_type, "ETag": tag,
+        "Cache-Control": "private, no-cache",
+        "Content-Type": content_type,
+        "ETag": tag,
         "Vary": "Accept-Encoding, Authorization, Cookie",
-    }  # fmt: skip
+    }
     if tag in {one.strip() for one in request.headers.get("If-None-Match", "").split(",")}:
         del headers["Content-Type"]
         return web.Response(status=304, headers=headers)

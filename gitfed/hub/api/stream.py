@@ -104,9 +104,11 @@ class Streams:
                 return "slow"
             for entry in entries:
                 if _is_for(entry, sight, request.query):
-                    await self._send(answer, b"event: %b\nid: %b\ndata: %b\n\n" % (
-                        entry.name.encode(), feed.name(entry.number).encode(), entry.json,
-                    ))  # fmt: skip
+                    await self._send(
+                        answer,
+                        b"event: %b\nid: %b\ndata: %b\n\n"
+                        % (entry.name.encode(), feed.name(entry.number).encode(), entry.json),
+                    )
                 seen = entry.number
             await feed.wait(seen, max(0.0, looked + self.limits.heartbeat - loop.time()))
             if loop.time() - looked >= self.limits.heartbeat:

@@ -47,10 +47,12 @@ def capability(hub: Hub) -> Capability:
     search = SearchDoor(hub, cache)
     single, fleet = SingleDoor(hub, reach, relay), FleetDoor(hub, reach, relay, search)
     requests = Metric(
-        "gitfed_proxy_requests_total", "counter", "Requests passed on to clusters, by HTTP status or `none`",
+        "gitfed_proxy_requests_total",
+        "counter",
+        "Requests passed on to clusters, by HTTP status or `none`",
         lambda: [((cluster, verb, code), float(count)) for (cluster, verb, code), count in reach.tally.items()],
         ("cluster", "verb", "code"),
-    )  # fmt: skip
+    )
     return Capability(
         routes=(
             *_routes(f"{doors.PROXYING}/{{name:[^/]+}}/proxy", fleet.handle),

@@ -42,9 +42,7 @@ class Answered:
         return self.status in (200, 201) and isinstance(self.body, Mapping)
 
 
-async def ask(
-    request: web.Request, session: Session, target: str, accept: str, given: bytes | None = None
-) -> Answered:  # fmt: skip
+async def ask(request: web.Request, session: Session, target: str, accept: str, given: bytes | None = None) -> Answered:
     """GET, or POST of what is `given`, in the name of who sent `request`. What a member refuses and what it cannot
     answer are answers, too."""
     caller = routes.caller(request)
@@ -90,7 +88,7 @@ def _json(data: bytes | bytearray, status: int) -> Any:
 
 async def ask_all(
     request: web.Request, sessions: Iterable[Session], target: str, accept: str, given: bytes | None = None
-) -> list[Answered]:  # fmt: skip
+) -> list[Answered]:
     """In the order of `sessions`."""
     gate = asyncio.Semaphore(_AT_ONCE)
 

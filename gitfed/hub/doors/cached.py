@@ -77,7 +77,7 @@ class SearchDoor:
         names = list(allowed)
         return await entry.while_allowed(
             self.hub, request, lambda rights: all(_may(rights, name, about) for name in names), work
-        )  # fmt: skip
+        )
 
     async def _answer(
         self, request: web.Request, about: Request, wanted: Filter, kept: dict[str, Kept]
@@ -87,8 +87,9 @@ class SearchDoor:
         away = dict(self.cache.unreached)
         kinds = {one.selected.kind for one in kept.values()}
         away |= {one.cluster: _not_asked(one) for one in self.cache.may_be_about(about) if one.selected.kind in kinds}
-        scope.warnings += [f"{why}: what it has is left out" for name, why in sorted(away.items())
-                           if _may(rights, name, about)]  # fmt: skip
+        scope.warnings += [
+            f"{why}: what it has is left out" for name, why in sorted(away.items()) if _may(rights, name, about)
+        ]
         usable = [one for one in kept.values() if self._is_usable(one, scope)]
         verdicts = await self._verdicts(request, about, usable)
         for one, verdict in zip(usable, verdicts, strict=True):
@@ -176,8 +177,12 @@ class SearchDoor:
 
     def _one(self, parts: list[Part], wanted: Filter, scope: Scope) -> web.Response | None:
         """None unless exactly one cluster has it: members say what is to be said then."""
-        found = [(part, collection, one) for part in parts for collection in part.collections
-                 for one in collection.find(wanted)]  # fmt: skip
+        found = [
+            (part, collection, one)
+            for part in parts
+            for collection in part.collections
+            for one in collection.find(wanted)
+        ]
         if len(found) != 1:
             return None
         part, collection, one = found[0]
@@ -208,8 +213,10 @@ def _filter(request: web.Request, about: Request) -> Filter:
     """Raises UsageError for a selector that cannot be answered here."""
     labels = request.query.get("labelSelector") or ""
     fields = request.query.get("fieldSelector") or ""
-    found = {"namespace": "" if about.resource == "namespaces" and not about.group else about.namespace,
-             "name": about.name}  # fmt: skip
+    found = {
+        "namespace": "" if about.resource == "namespaces" and not about.group else about.namespace,
+        "name": about.name,
+    }
     for part in filter(None, fields.split(",")):
         name, equals, value = part.replace("==", "=").partition("=")
         if name not in _FIELDS or not equals or name.endswith("!"):
@@ -250,10 +257,16 @@ def _list(parts: list[Part], wanted: Filter, scope: Scope) -> web.Response:
     found = {part.kept.cluster: part.collections[0].version for part in parts}
     first = parts[0].kept.resource
     assert first is not None
-    start = {"apiVersion": first.api_version, "kind": f"{first.kind}List",
-             "metadata": {"resourceVersion": versions.encode(found)}}  # fmt: skip
-    chunks = [stored_object.texts(collection.find(wanted), collection.head, part.kept.cluster)
-              for part in parts for collection in part.collections]  # fmt: skip
+    start = {
+        "apiVersion": first.api_version,
+        "kind": f"{first.kind}List",
+        "metadata": {"resourceVersion": versions.encode(found)},
+    }
+    chunks = [
+        stored_object.texts(collection.find(wanted), collection.head, part.kept.cluster)
+        for part in parts
+        for collection in part.collections
+    ]
     return _json(orjson.dumps(start)[:-1] + b',"items":[' + b",".join(filter(None, chunks)) + b"]}", scope)
 
 

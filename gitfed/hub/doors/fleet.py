@@ -201,9 +201,7 @@ class FleetDoor:
             if given is None:
                 return refusal.answer(request, 413, f"the body is larger than {_LARGEST >> 20} MiB")
             body = _for_owner(given, owner.cluster)
-        return await self._relay.pass_on(
-            request, session, target, may_wait=api_request.may_wait(about), body=body
-        )  # fmt: skip
+        return await self._relay.pass_on(request, session, target, may_wait=api_request.may_wait(about), body=body)
 
 
 _METADATA_LIST = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json"
@@ -227,9 +225,7 @@ def _part(request: web.Request, about: Request, asked: paging.Ask) -> str:
     return f"{about.collection}?{urlencode(query)}" if query else about.collection
 
 
-def _one_of(
-    request: web.Request, about: Request, answers: list[Answered], found: Scope
-) -> Answered | web.Response:  # fmt: skip
+def _one_of(request: web.Request, about: Request, answers: list[Answered], found: Scope) -> Answered | web.Response:
     """The cluster that has the object, or why there is not one."""
     good = [answer for answer in answers if answer.good]
     silent = [answer.error for answer in answers if answer.status not in (200, 403, 404)]
@@ -281,9 +277,7 @@ def _is_discovery(parts: list[str]) -> bool:
     return parts in (["api"], ["openapi", "v3"]) or (parts[:1] == ["api"] and len(parts) == 2)
 
 
-def _json(
-    body: Mapping[str, Any], found: Scope, content_type: str = accept.JSON, code: int = 200
-) -> web.Response:  # fmt: skip
+def _json(body: Mapping[str, Any], found: Scope, content_type: str = accept.JSON, code: int = 200) -> web.Response:
     made = web.Response(body=orjson.dumps(body), status=code, headers=CIMultiDict(found.headers()))
     made.headers["Content-Type"] = content_type or accept.JSON
     return made

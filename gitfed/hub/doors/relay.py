@@ -25,9 +25,8 @@ class Relay:
     head: float = field(default_factory=lambda: HEAD)
 
     async def pass_on(
-        self, request: web.Request, session: Session, target: str, *, may_wait: bool = False,
-        body: bytes | None = None,
-    ) -> web.StreamResponse:  # fmt: skip
+        self, request: web.Request, session: Session, target: str, *, may_wait: bool = False, body: bytes | None = None
+    ) -> web.StreamResponse:
         """`may_wait`: the answer may begin as late as it likes. `body`: in place of the caller's."""
         caller = routes.caller(request)
         upgrade = passing.upgrade_of(request)
@@ -38,9 +37,7 @@ class Relay:
         upload = passing.Upload(request, LARGEST)
         data = body if body is not None else upload.parts() if request.body_exists and not upgrade else None
         try:
-            answer = await session.begin(
-                request.method, target, sent, data, seconds=None if may_wait else self.head
-            )  # fmt: skip
+            answer = await session.begin(request.method, target, sent, data, seconds=None if may_wait else self.head)
         except ClusterError as error:
             if upload.too_large:
                 return refusal.answer(request, 413, f"the body is larger than {LARGEST >> 20} MiB")

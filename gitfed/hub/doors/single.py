@@ -36,6 +36,4 @@ class SingleDoor:
         except CredentialsError as error:
             return refusal.answer(request, 503, error.message, hint=error.hint)
         work = self._relay.pass_on(request, session, target, may_wait=api_request.may_wait(about))
-        return await entry.while_allowed(
-            self._hub, request, lambda rights: entry.may(rights, cluster, about), work
-        )  # fmt: skip
+        return await entry.while_allowed(self._hub, request, lambda rights: entry.may(rights, cluster, about), work)

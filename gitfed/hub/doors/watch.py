@@ -59,8 +59,11 @@ class Watch:
         opened = await asyncio.gather(*(self._open(request, about, one, told) for one in found.sessions))
         streams = [one for one in opened if isinstance(one, _Stream)]
         try:
-            failed = {session.cluster: one for session, one in zip(found.sessions, opened, strict=True)
-                      if isinstance(one, asking.Answered)}  # fmt: skip
+            failed = {
+                session.cluster: one
+                for session, one in zip(found.sessions, opened, strict=True)
+                if isinstance(one, asking.Answered)
+            }
             if gone := next((one for one in failed.values() if one.status == 410), None):
                 return refusal.answer(request, 410, gone.error)
             found.warnings += [one.error for one in failed.values() if one.status != 404]
@@ -113,8 +116,11 @@ class Watch:
             return _Stream(session, answer, first)
         try:
             why = relay.why_refused(session, answer)
-            return asking.Answered(session.cluster, 0 if why else answer.status, error=why or (
-                f"cluster {session.cluster}: {await asking.said(answer)}"))  # fmt: skip
+            return asking.Answered(
+                session.cluster,
+                0 if why else answer.status,
+                error=why or (f"cluster {session.cluster}: {await asking.said(answer)}"),
+            )
         finally:
             give_up(answer)
 

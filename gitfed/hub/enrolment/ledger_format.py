@@ -65,20 +65,26 @@ def read(content: bytes, place: object) -> Ledger:
 def _token(name: str, value: dict[str, Any]) -> Token:
     spent = value["spent"]
     return Token(
-        name, value["salt"], value["scrypt"], _time(value["created"]),
-        _time(value["expires"]) if value["expires"] else None, value["description"], value["cluster"],
+        name,
+        value["salt"],
+        value["scrypt"],
+        _time(value["created"]),
+        _time(value["expires"]) if value["expires"] else None,
+        value["description"],
+        value["cluster"],
         Spent(spent["cluster"], spent["key"]) if spent else None,
-    )  # fmt: skip
+    )
 
 
 def _enrolled(name: str, value: dict[str, Any]) -> Enrolled:
     return Enrolled(
-        name, _time(value["since"]), value["token"],
+        name,
+        _time(value["since"]),
+        value["token"],
         tuple(
-            Issued(one["serial"], one["key"], _time(one["begins"]), _time(one["ends"]))
-            for one in value["certificates"]
+            Issued(one["serial"], one["key"], _time(one["begins"]), _time(one["ends"])) for one in value["certificates"]
         ),
-    )  # fmt: skip
+    )
 
 
 def _time(text: str) -> datetime:

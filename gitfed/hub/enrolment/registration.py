@@ -231,4 +231,4 @@ def _note(request: web.Request, cluster: AgentName, token: str, result: str) -> 
     """One line for every attempt; of a token its id, which is no secret."""
     audit.info(
         "agent certificate", extra={"cluster": cluster, "token": token, "result": result, "remote": request.remote}
-    )  # fmt: skip
+    )

@@ -37,12 +37,20 @@ def capability(hub: Hub) -> Capability:
         yield (), int(running.polling.rare)
 
     metrics = (
-        Metric("gitfed_forge_deliveries_total", "counter",
-               "Deliveries of forge webhooks; forged ones have a signature that does not hold", deliveries,
-               ("forge", "outcome")),
-        Metric("gitfed_forge_polls_rare", "gauge",
-               "1 while the repository is polled rarely, because a forge tells of pushes", rare),
-    )  # fmt: skip
+        Metric(
+            "gitfed_forge_deliveries_total",
+            "counter",
+            "Deliveries of forge webhooks; forged ones have a signature that does not hold",
+            deliveries,
+            ("forge", "outcome"),
+        ),
+        Metric(
+            "gitfed_forge_polls_rare",
+            "gauge",
+            "1 while the repository is polled rarely, because a forge tells of pushes",
+            rare,
+        ),
+    )
     if receiver is None:
         return Capability(metrics=metrics)
     routes = tuple(

@@ -117,9 +117,7 @@ def _of_gitlab(event: str, document: Mapping[str, Any], ids: tuple[str, ...]) ->
     kind = document.get("object_kind") or document.get("event_name")
     if kind not in ("push", "tag_push"):
         return Delivery(event, ids=ids)
-    return Delivery(
-        event, (_text(document, "ref"),), _text(_object(document, "project"), "path_with_namespace"), ids
-    )  # fmt: skip
+    return Delivery(event, (_text(document, "ref"),), _text(_object(document, "project"), "path_with_namespace"), ids)
 
 
 def _of_bitbucket(event: str, document: Mapping[str, Any], ids: tuple[str, ...]) -> Delivery:

@@ -190,9 +190,16 @@ class Receiver:
         keys = {"forge": forge, "result": answer.outcome.value, "remote": request.remote}
         if answer.delivery is not None:
             refs = list(answer.delivery.refs[:5])
-            audit.info("delivery", extra={**keys, "event": answer.delivery.event, "refs": refs,
-                                          "repository": answer.delivery.repository[:200],
-                                          "id": " ".join(answer.delivery.ids)})  # fmt: skip
+            audit.info(
+                "delivery",
+                extra={
+                    **keys,
+                    "event": answer.delivery.event,
+                    "refs": refs,
+                    "repository": answer.delivery.repository[:200],
+                    "id": " ".join(answer.delivery.ids),
+                },
+            )
             return
         now = time.monotonic()
         last, more = self._told.get(answer.outcome.value, (-_QUIET, 0))

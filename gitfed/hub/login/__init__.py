@@ -73,7 +73,11 @@ def begin(hub: Hub, request: web.Request, caller: Caller, target: str) -> web.Re
         f'<meta http-equiv="refresh" content="0;url={shown}"><a href="{shown}">Continue to gitfed</a></html>\n',
     )
     answer.set_cookie(
-        authentication.cookie_name(request), hub.sessions.begin(caller),
-        path="/", secure=authentication.is_secure(request), httponly=True, samesite="Strict",
-    )  # fmt: skip
+        authentication.cookie_name(request),
+        hub.sessions.begin(caller),
+        path="/",
+        secure=authentication.is_secure(request),
+        httponly=True,
+        samesite="Strict",
+    )
     return answer

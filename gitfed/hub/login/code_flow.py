@@ -53,9 +53,14 @@ class CodeFlow:
         answer = web.Response(status=303, headers={"Location": where})
         target = local_path(request.query.get("next", ""), "/ui")
         answer.set_cookie(
-            _cookie(request), quote(json.dumps([state, nonce, verifier, target])), max_age=_LIFE, path="/",
-            secure=authentication.is_secure(request), httponly=True, samesite="Lax",
-        )  # fmt: skip
+            _cookie(request),
+            quote(json.dumps([state, nonce, verifier, target])),
+            max_age=_LIFE,
+            path="/",
+            secure=authentication.is_secure(request),
+            httponly=True,
+            samesite="Lax",
+        )
         return answer
 
     async def finish(self, request: web.Request) -> tuple[Caller, str]:

@@ -29,7 +29,10 @@ def capability(hub: Hub) -> Capability:
         routes=(Route("GET", "/metrics", scrape, needs=Right.VIEW, whole_fleet=True),),
         services=(ages.run, lag.run),
         metrics=(
-            *process.metrics(hub), *lag.metrics(), *clusters.metrics(hub.running), *ages.metrics(),
+            *process.metrics(hub),
+            *lag.metrics(),
+            *clusters.metrics(hub.running),
+            *ages.metrics(),
             *planning.metrics(hub.running),
         ),
-    )  # fmt: skip
+    )

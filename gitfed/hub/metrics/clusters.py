@@ -23,43 +23,112 @@ def metrics(running: Running) -> tuple[Metric, ...]:
     by = ("cluster",)
     return (
         Metric("gitfed_cluster_ready", "gauge", "1 while a cluster is believed to be ready", _ready(running), by),
-        Metric("gitfed_cluster_reachable", "gauge", "1 while a cluster answers and the daemon may write to it",
-               _reachable(running), by),
-        Metric("gitfed_cluster_suspended", "gauge", "1 while gitfed suspend keeps the daemon from a cluster",
-               _suspended(running), by),
+        Metric(
+            "gitfed_cluster_reachable",
+            "gauge",
+            "1 while a cluster answers and the daemon may write to it",
+            _reachable(running),
+            by,
+        ),
+        Metric(
+            "gitfed_cluster_suspended",
+            "gauge",
+            "1 while gitfed suspend keeps the daemon from a cluster",
+            _suspended(running),
+            by,
+        ),
         *(
-            Metric(f"gitfed_cluster_{part}_{suffix}", "gauge", f"{what} {whose}; known where a policy divides by room",
-                   _amounts(running, part, resource), by)
+            Metric(
+                f"gitfed_cluster_{part}_{suffix}",
+                "gauge",
+                f"{what} {whose}; known where a policy divides by room",
+                _amounts(running, part, resource),
+                by,
+            )
             for part, whose in _PARTS
             for resource, suffix, what in _RESOURCES
         ),
-        Metric("gitfed_cluster_agent_connected", "gauge", "1 while an agent that keeps a cluster is connected",
-               _of_agents(running, lambda agent: int(agent.connected is not None)), by),
-        Metric("gitfed_cluster_agent_connections_total", "counter", "Connections of agents that keep a cluster",
-               _of_agents(running, lambda agent: agent.connections), by),
-        Metric("gitfed_cluster_agent_pending_changes", "gauge",
-               "Changes of what an agent is to know that it has not acknowledged",
-               _of_agents(running, lambda agent: agent.wanted - agent.held), by),
-        Metric("gitfed_cluster_agent_certificate_expiry_timestamp_seconds", "gauge",
-               "When the certificate ends with which a cluster's agent connects", _certificates(running), by),
-        Metric("gitfed_pool_clusters", "gauge", "Clusters that a pool of agents is to keep", _pools(running),
-               ("pool",)),
-        Metric("gitfed_pool_members", "gauge", "Members of a pool of agents that hold a cluster and are connected",
-               _pool_members(running), ("pool",)),
-        Metric("gitfed_queue_depth", "gauge", "Changes that a cluster still has to get, those under way included",
-               _depth(running), by),
-        Metric("gitfed_queue_wait_seconds", "histogram", "How long a change waited until it was begun", lambda: (
-            ((name,), waits) for name, waits in counts.waits.items()), by),
-        Metric("gitfed_changes_total", "counter", "Changes that were carried out, or failed", counts.changes.items,
-               ("cluster", "action", "outcome")),
-        Metric("gitfed_drift_repairs_total", "counter", "Objects that were set back after somebody else changed them",
-               _by_cluster(counts.repairs.items), by),
-        Metric("gitfed_evictions_total", "counter", "Copies that had to leave a cluster", counts.evictions.items,
-               ("cluster", "reason")),
-        Metric("gitfed_cluster_requests_total", "counter",
-               "Requests to the API servers of clusters; code is none without an answer", counts.requests.items,
-               ("cluster", "verb", "code")),
-    )  # fmt: skip
+        Metric(
+            "gitfed_cluster_agent_connected",
+            "gauge",
+            "1 while an agent that keeps a cluster is connected",
+            _of_agents(running, lambda agent: int(agent.connected is not None)),
+            by,
+        ),
+        Metric(
+            "gitfed_cluster_agent_connections_total",
+            "counter",
+            "Connections of agents that keep a cluster",
+            _of_agents(running, lambda agent: agent.connections),
+            by,
+        ),
+        Metric(
+            "gitfed_cluster_agent_pending_changes",
+            "gauge",
+            "Changes of what an agent is to know that it has not acknowledged",
+            _of_agents(running, lambda agent: agent.wanted - agent.held),
+            by,
+        ),
+        Metric(
+            "gitfed_cluster_agent_certificate_expiry_timestamp_seconds",
+            "gauge",
+            "When the certificate ends with which a cluster's agent connects",
+            _certificates(running),
+            by,
+        ),
+        Metric(
+            "gitfed_pool_clusters", "gauge", "Clusters that a pool of agents is to keep", _pools(running), ("pool",)
+        ),
+        Metric(
+            "gitfed_pool_members",
+            "gauge",
+            "Members of a pool of agents that hold a cluster and are connected",
+            _pool_members(running),
+            ("pool",),
+        ),
+        Metric(
+            "gitfed_queue_depth",
+            "gauge",
+            "Changes that a cluster still has to get, those under way included",
+            _depth(running),
+            by,
+        ),
+        Metric(
+            "gitfed_queue_wait_seconds",
+            "histogram",
+            "How long a change waited until it was begun",
+            lambda: (((name,), waits) for name, waits in counts.waits.items()),
+            by,
+        ),
+        Metric(
+            "gitfed_changes_total",
+            "counter",
+            "Changes that were carried out, or failed",
+            counts.changes.items,
+            ("cluster", "action", "outcome"),
+        ),
+        Metric(
+            "gitfed_drift_repairs_total",
+            "counter",
+            "Objects that were set back after somebody else changed them",
+            _by_cluster(counts.repairs.items),
+            by,
+        ),
+        Metric(
+            "gitfed_evictions_total",
+            "counter",
+            "Copies that had to leave a cluster",
+            counts.evictions.items,
+            ("cluster", "reason"),
+        ),
+        Metric(
+            "gitfed_cluster_requests_total",
+            "counter",
+            "Requests to the API servers of clusters; code is none without an answer",
+            counts.requests.items,
+            ("cluster", "verb", "code"),
+        ),
+    )
 
 
 _Read = Callable[[], Iterable[Sample]]

@@ -35,14 +35,20 @@ class CommitAges:
     def metrics(self) -> tuple[Metric, ...]:
         return (
             Metric(
-                "gitfed_cluster_applied_commit_age_seconds", "gauge",
-                "Age of the commit that a cluster was last brought to", self._ages, ("cluster",),
+                "gitfed_cluster_applied_commit_age_seconds",
+                "gauge",
+                "Age of the commit that a cluster was last brought to",
+                self._ages,
+                ("cluster",),
             ),
             Metric(
-                "gitfed_cluster_applied", "gauge",
-                "1 where the commit in force is applied and nothing is unfinished", self._applied, ("cluster",),
+                "gitfed_cluster_applied",
+                "gauge",
+                "1 where the commit in force is applied and nothing is unfinished",
+                self._applied,
+                ("cluster",),
             ),
-        )  # fmt: skip
+        )
 
     @staticmethod
     def _results(engine: Engine) -> Mapping[str, Mapping[str, Any]]:

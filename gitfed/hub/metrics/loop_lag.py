@@ -30,7 +30,9 @@ class LoopLag:
 
         return (
             Metric(
-                "gitfed_event_loop_lag_seconds", "histogram",
-                "How much later than asked the process's event loop woke up, looked at twice a second", read,
+                "gitfed_event_loop_lag_seconds",
+                "histogram",
+                "How much later than asked the process's event loop woke up, looked at twice a second",
+                read,
             ),
-        )  # fmt: skip
+        )

@@ -42,22 +42,45 @@ def metrics(running: Running) -> tuple[Metric, ...]:
         yield from (((result,), counts.attempts[result]) for result in ("scheduled", "unschedulable"))
 
     return (
-        Metric("gitfed_cycle_duration_seconds", "histogram",
-               "How long cycles took, by part: read, observe, build (which schedules), record, hand-over; cycle is the "
-               "whole", lambda: _each(counts.phases), ("phase",)),
-        Metric("gitfed_scheduling_attempts_total", "counter", "Decisions that were taken anew, by what came out",
-               attempts, ("result",)),
+        Metric(
+            "gitfed_cycle_duration_seconds",
+            "histogram",
+            "How long cycles took, by part: read, observe, build (which schedules), record, hand-over; cycle is the "
+            "whole",
+            lambda: _each(counts.phases),
+            ("phase",),
+        ),
+        Metric(
+            "gitfed_scheduling_attempts_total",
+            "counter",
+            "Decisions that were taken anew, by what came out",
+            attempts,
+            ("result",),
+        ),
         Metric("gitfed_workloads", "gauge", "Templates of the newest plan that are propagated or could be", workloads),
         Metric("gitfed_gate_held", "gauge", "Changes that a gate of the newest plan holds", held, ("gate",)),
         Metric("gitfed_problems", "gauge", "Problems of the newest plan", problems, ("severity",)),
-        Metric("gitfed_decisions_recorded", "gauge", "0 while no decision can be recorded, so that nothing new is done",
-               recorded),
-        Metric("gitfed_git_duration_seconds", "histogram",
-               "How long Git commands to other repositories took, those that failed included",
-               lambda: _each(counts.git), ("command",)),
-        Metric("gitfed_git_failures_total", "counter", "Git commands to other repositories that failed", failures,
-               ("command",)),
-    )  # fmt: skip
+        Metric(
+            "gitfed_decisions_recorded",
+            "gauge",
+            "0 while no decision can be recorded, so that nothing new is done",
+            recorded,
+        ),
+        Metric(
+            "gitfed_git_duration_seconds",
+            "histogram",
+            "How long Git commands to other repositories took, those that failed included",
+            lambda: _each(counts.git),
+            ("command",),
+        ),
+        Metric(
+            "gitfed_git_failures_total",
+            "counter",
+            "Git commands to other repositories that failed",
+            failures,
+            ("command",),
+        ),
+    )
 
 
 def _each(found: Mapping[str, Histogram]) -> Iterator[Sample]:

@@ -26,12 +26,23 @@ def metrics(hub: Hub) -> tuple[Metric, ...]:
             yield from (((reason,), count) for reason, count in hub.listener.refused.items())
 
     return (
-        Metric("gitfed_build_info", "gauge", "Always 1; the labels say which gitfed this is", build,
-               ("version", "python")),
+        Metric(
+            "gitfed_build_info", "gauge", "Always 1; the labels say which gitfed this is", build, ("version", "python")
+        ),
         Metric("gitfed_leader", "gauge", "1 in the process that works, 0 in those that stand by", leads),
-        Metric("gitfed_hub_requests_total", "counter", "Answers of the hub, by route", hub.requests.items,
-               ("route", "method", "code")),
+        Metric(
+            "gitfed_hub_requests_total",
+            "counter",
+            "Answers of the hub, by route",
+            hub.requests.items,
+            ("route", "method", "code"),
+        ),
         Metric("gitfed_hub_connections", "gauge", "Connections to the hub that are open", connections),
-        Metric("gitfed_hub_connections_refused_total", "counter",
-               "Connections to the hub that were closed before a request, by reason", refused, ("reason",)),
-    )  # fmt: skip
+        Metric(
+            "gitfed_hub_connections_refused_total",
+            "counter",
+            "Connections to the hub that were closed before a request, by reason",
+            refused,
+            ("reason",),
+        ),
+    )

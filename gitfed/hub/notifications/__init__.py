@@ -27,11 +27,19 @@ def capability(hub: Hub) -> Capability:
 
     return Capability(
         metrics=(
-            Metric("gitfed_notifications_total", "counter",
-                   "Messages of a Notification, by whether its target took them", messages,
-                   ("notification", "outcome")),
-            Metric("gitfed_notification_owed_seconds", "gauge",
-                   "How long a Notification has had news that its target does not take; 0 while it owes nothing",
-                   owed, ("notification",)),
+            Metric(
+                "gitfed_notifications_total",
+                "counter",
+                "Messages of a Notification, by whether its target took them",
+                messages,
+                ("notification", "outcome"),
+            ),
+            Metric(
+                "gitfed_notification_owed_seconds",
+                "gauge",
+                "How long a Notification has had news that its target does not take; 0 while it owes nothing",
+                owed,
+                ("notification",),
+            ),
         )
-    )  # fmt: skip
+    )

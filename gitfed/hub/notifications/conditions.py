@@ -125,11 +125,13 @@ def _held(plan: Plan) -> Iterator[Condition]:
     anywhere = set[ClusterName]().union(*clusters.values())
     for gate in held:
         yield Condition(
-            Event.HELD, gate.name,
+            Event.HELD,
+            gate.name,
             f"{_count(gate.held, 'change')} held by gate {gate.name}: {gate.value}, the limit is {gate.limit}",
-            (_what_to_do(plan, gate),), tuple(sorted(clusters.get(gate.name, anywhere))),
+            (_what_to_do(plan, gate),),
+            tuple(sorted(clusters.get(gate.name, anywhere))),
             f"{gate.value}/{gate.limit}/{gate.held}",
-        )  # fmt: skip
+        )
 
 
 def _what_to_do(plan: Plan, gate: Gate) -> str:
@@ -150,9 +152,12 @@ def _failed(situation: Situation) -> Iterator[Condition]:
         if failures:
             lines = [f"{key}: {message}" if key.kind != "Secret" else str(key) for key, message in failures]
             yield Condition(
-                Event.FAILED, cluster, f"{_count(len(failures), 'object')} could not be written to {cluster}",
-                _some(lines), (cluster,),
-            )  # fmt: skip
+                Event.FAILED,
+                cluster,
+                f"{_count(len(failures), 'object')} could not be written to {cluster}",
+                _some(lines),
+                (cluster,),
+            )
 
 
 def _problems(problems: Collection[Problem]) -> Iterator[Condition]:
@@ -161,9 +166,12 @@ def _problems(problems: Collection[Problem]) -> Iterator[Condition]:
         files = {problem.origin.path for problem in wrong}
         lines = [str(problem) for problem in wrong]
         yield Condition(
-            Event.PROBLEMS, "", f"{_count(len(wrong), 'problem')} in {_count(len(files), 'file')}: they count with "
-            "their last good version", _some(lines), essence=canonical.digest(sorted(lines)),
-        )  # fmt: skip
+            Event.PROBLEMS,
+            "",
+            f"{_count(len(wrong), 'problem')} in {_count(len(files), 'file')}: they count with their last good version",
+            _some(lines),
+            essence=canonical.digest(sorted(lines)),
+        )
 
 
 def _unreachable(situation: Situation) -> Iterator[Condition]:
@@ -184,9 +192,12 @@ def _evicted(decisions: Decisions) -> Iterator[Condition]:
             leaving.setdefault(task.from_cluster, []).append(f"{key} ({task.raw.get('reason') or 'evicted'})")
     for cluster, lines in sorted(leaving.items()):
         yield Condition(
-            Event.EVICTED, cluster, f"{_count(len(lines), 'workload')} leaving cluster {cluster}", _some(sorted(lines)),
+            Event.EVICTED,
+            cluster,
+            f"{_count(len(lines), 'workload')} leaving cluster {cluster}",
+            _some(sorted(lines)),
             (cluster,),
-        )  # fmt: skip
+        )
 
 
 def _applied(situation: Situation) -> Iterator[Condition]:

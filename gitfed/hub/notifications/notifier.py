@@ -212,9 +212,12 @@ class Notifier:
 
 
 async def send(
-    notification: Notification, folder: Path | None, federation: str, news: Sequence[News],
+    notification: Notification,
+    folder: Path | None,
+    federation: str,
+    news: Sequence[News],
     taken: Callable[[News], None],
-) -> None:  # fmt: skip
+) -> None:
     """Deliver, and say of each what the target has taken. Raises DeliveryError."""
     target = await asyncio.to_thread(notify.target, folder, notification.spec.target)
     if notification.spec.provider == "Apprise":

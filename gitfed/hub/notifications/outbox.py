@@ -170,9 +170,13 @@ def read(document: Any) -> Outbox:
     outbox = Outbox(sent_at=moment.read(document["sentAt"]))
     for one in document["entries"]:
         condition = Condition(
-            Event(one["event"]), str(one["about"]), str(one["summary"]), tuple(map(str, one["details"])),
-            tuple(map(str, one["clusters"])), str(one["essence"]),
-        )  # fmt: skip
+            Event(one["event"]),
+            str(one["about"]),
+            str(one["summary"]),
+            tuple(map(str, one["details"])),
+            tuple(map(str, one["clusters"])),
+            str(one["essence"]),
+        )
         began = moment.read(one["began"])
         if began is None:
             raise ValueError("an entry without its beginning")

@@ -102,9 +102,12 @@ def _seen(running: Running, key: ObjectKey) -> Iterator[_Seen]:
     for item in recorded.get("aggregatedStatus") or ():
         if isinstance(item, Mapping):
             yield _Seen(
-                str(item.get("clusterName")), item.get("applied") is True, str(item.get("health")),
-                str(item.get("appliedMessage") or ""), item.get("status"),
-            )  # fmt: skip
+                str(item.get("clusterName")),
+                item.get("applied") is True,
+                str(item.get("health")),
+                str(item.get("appliedMessage") or ""),
+                item.get("status"),
+            )
 
 
 def _failure(running: Running, cluster: ClusterName, key: ObjectKey) -> str:

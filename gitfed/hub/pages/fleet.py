@@ -57,9 +57,10 @@ def route(frame: Frame, desk: Desk, happenings: Happenings) -> Route:
         def form() -> dict[str, Any]:
             rows = [_row(now, one) for one in now.candidates if sight.cluster(one.name)]
             return {
-                "rows": rows, "figures": _figures(now, rows, sight),
+                "rows": rows,
+                "figures": _figures(now, rows, sight),
                 "lately": happenings.seen(now, sight, most=_LATELY),
-            }  # fmt: skip
+            }
 
         return await frame.formed(request, "fleet.html", form)
 
@@ -84,10 +85,17 @@ def _row(now: Moment, one: Candidate) -> Row:
     commit, outcome = str(result.get("commit") or ""), str(result.get("outcome") or "")
     current = outcome == "applied" and not result.get("unfinished") and commit == now.repo.commit
     return Row(
-        one, mark, words, tuple(says), tuple(_amounts(one)), now.index.objects[one.name],
+        one,
+        mark,
+        words,
+        tuple(says),
+        tuple(_amounts(one)),
+        now.index.objects[one.name],
         member.worker.pending if member is not None and member.worker is not None else 0,
-        commit, outcome, current,
-    )  # fmt: skip
+        commit,
+        outcome,
+        current,
+    )
 
 
 def _amounts(one: Candidate) -> list[tuple[str, Amount | None]]:

@@ -224,6 +224,11 @@ def _theme_of(request: web.Request) -> str:
 
 def set_theme(request: web.Request, answer: web.Response, theme: str) -> None:
     answer.set_cookie(
-        _THEME, theme, max_age=365 * 86400, path="/ui", samesite="Strict", secure=authentication.is_secure(request),
+        _THEME,
+        theme,
+        max_age=365 * 86400,
+        path="/ui",
+        samesite="Strict",
+        secure=authentication.is_secure(request),
         httponly=True,
-    )  # fmt: skip
+    )

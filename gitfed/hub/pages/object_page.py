@@ -91,10 +91,12 @@ def route(hub: Hub, frame: Frame, desk: Desk, happenings: Happenings) -> Route:
 
         def form() -> dict[str, Any]:
             return {
-                "seen": _look(hub.running, now, sight, key, cluster), "operates": operates,
+                "seen": _look(hub.running, now, sight, key, cluster),
+                "operates": operates,
                 "lately": happenings.seen(now, sight, most=_LATELY, key=key),
-                "story": _steps(now, sight, story), "unfinished": story.unfinished,
-            }  # fmt: skip
+                "story": _steps(now, sight, story),
+                "unfinished": story.unfinished,
+            }
 
         try:
             return await frame.formed(request, "object.html", form, operates, story.version)
@@ -123,12 +125,20 @@ def _look(running: Running, now: Moment, sight: Sight, key: ObjectKey, cluster: 
     chosen = cluster if cluster in getting else min(getting, default="")
     manifest = next((one for one in view["manifests"] if chosen in one["clusters"]), None)
     return Seen(
-        key, view, why,
-        numbers, any(one["room"] is not None for one in numbers.values()), _free(now),
-        tuple(shown), tuple(kept[name] for name in sorted(kept)),
-        chosen, manifest, tuple(_lines(now, key, manifest)) if manifest is not None else (),
-        tuple(str(order) for order in now.decisions.suspensions if order.of == str(key)), whole,
-    )  # fmt: skip
+        key,
+        view,
+        why,
+        numbers,
+        any(one["room"] is not None for one in numbers.values()),
+        _free(now),
+        tuple(shown),
+        tuple(kept[name] for name in sorted(kept)),
+        chosen,
+        manifest,
+        tuple(_lines(now, key, manifest)) if manifest is not None else (),
+        tuple(str(order) for order in now.decisions.suspensions if order.of == str(key)),
+        whole,
+    )
 
 
 def _kept(view: ObjectView, changes: Sequence[Change], sight: Sight) -> dict[ClusterName, KeptCopy]:

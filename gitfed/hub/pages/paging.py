@@ -43,6 +43,11 @@ def cut(items: Sequence[_Item], size: int, wanted: int, address: Callable[[int],
     start = (here - 1) * size
     shown = items[start : start + size]
     return shown, Pages(
-        here, count, len(items), start + 1 if shown else 0, start + len(shown),
-        address(here - 1) if here > 1 else "", address(here + 1) if here < count else "",
-    )  # fmt: skip
+        here,
+        count,
+        len(items),
+        start + 1 if shown else 0,
+        start + len(shown),
+        address(here - 1) if here > 1 else "",
+        address(here + 1) if here < count else "",
+    )

@@ -54,9 +54,13 @@ class Asked(NamedTuple):
         show = given.pop("show")
         page, columns = given.pop("page"), given.pop("columns")
         return query(
-            "/ui/placement", q=given.pop("text"), **given, show="" if show == _SHOWS[0][0] else show,
-            page="" if page == 1 else page, columns="" if columns == 1 else columns,
-        )  # fmt: skip
+            "/ui/placement",
+            q=given.pop("text"),
+            **given,
+            show="" if show == _SHOWS[0][0] else show,
+            page="" if page == 1 else page,
+            columns="" if columns == 1 else columns,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,10 +97,13 @@ def route(hub: Hub, frame: Frame, desk: Desk) -> Route:
 
         def form() -> dict[str, Any]:
             return {
-                "matrix": _matrix(hub.running, now, sight, asked, judged), "asked": asked, "shows": _SHOWS,
-                "namespaces": _namespaces(now, sight), "kinds": now.index.kinds if sight.everything else (),
+                "matrix": _matrix(hub.running, now, sight, asked, judged),
+                "asked": asked,
+                "shows": _SHOWS,
+                "namespaces": _namespaces(now, sight),
+                "kinds": now.index.kinds if sight.everything else (),
                 "regions": _regions(now, sight),
-            }  # fmt: skip
+            }
 
         return await frame.formed(request, "placement.html", form)
 

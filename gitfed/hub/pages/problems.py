@@ -55,10 +55,11 @@ def route(hub: Hub, frame: Frame, desk: Desk) -> Route:
             seen = _look(now, sight)
             named = (orders.EVERYTHING, *(orders.CLUSTER + name for name in seen.clusters))
             return {
-                "seen": seen, "approves": ordering.offers_approval(hub, giver),
+                "seen": seen,
+                "approves": ordering.offers_approval(hub, giver),
                 "resumes": [one.of for one in seen.suspensions if ordering.offers(hub, giver, one.of)],
                 "targets": [of for of in named if ordering.offers(hub, giver, of)],
-            }  # fmt: skip
+            }
 
         return await frame.formed(request, "problems.html", form)
 

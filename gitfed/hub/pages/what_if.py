@@ -145,10 +145,19 @@ def route(frame: Frame, desk: Desk) -> Route:
                 except KeyError:
                     wrong = f"{target} names no declared cluster."
         page = frame.page(
-            request, "what_if.html", played=played, wrong=wrong, target=target, minutes=minutes, playing=playing,
+            request,
+            "what_if.html",
+            played=played,
+            wrong=wrong,
+            target=target,
+            minutes=minutes,
+            playing=playing,
             targets=_targets(now) if now is not None else (),
-            choices=_MINUTES, back=back, everything=everything, planned=now is not None,
-        )  # fmt: skip
+            choices=_MINUTES,
+            back=back,
+            everything=everything,
+            planned=now is not None,
+        )
         if playing:
             page.headers["Refresh"] = str(_AGAIN)
         return page
@@ -166,19 +175,29 @@ def _play(now: Moment, question: Question) -> Played:
     """Raises KeyError."""
     target, minutes, back = question
     rehearsal = simulation.Rehearsal(
-        now.repo, FleetSnapshot(now.plan.facts, now.facts), now.decisions, interpreter_of(now.repo, now.decisions),
-        now.plan.now, simulation.Options(until=minutes * 60.0),
-    )  # fmt: skip
+        now.repo,
+        FleetSnapshot(now.plan.facts, now.facts),
+        now.decisions,
+        interpreter_of(now.repo, now.decisions),
+        now.plan.now,
+        simulation.Options(until=minutes * 60.0),
+    )
     events = [scenario.Event(0.0, "fail", target)]
     if back:
         events.append(scenario.Event(minutes * 30.0, "recover", target))
     story = rehearsal.run(events)
     moved = list(_moves(story))
     return Played(
-        tuple(_beats(story.timeline)), tuple(moved[:_MOST_MOVES]), max(0, len(moved) - _MOST_MOVES),
-        len(story.losses), tuple(story.losses[:_MOST_NAMED]), len(story.pending), tuple(story.pending[:_MOST_NAMED]),
-        len(story.on_recovery), story.falls_due is not None,
-    )  # fmt: skip
+        tuple(_beats(story.timeline)),
+        tuple(moved[:_MOST_MOVES]),
+        max(0, len(moved) - _MOST_MOVES),
+        len(story.losses),
+        tuple(story.losses[:_MOST_NAMED]),
+        len(story.pending),
+        tuple(story.pending[:_MOST_NAMED]),
+        len(story.on_recovery),
+        story.falls_due is not None,
+    )
 
 
 def _beats(timeline: Iterable[simulation.Moment]) -> Iterable[Beat]:

@@ -63,12 +63,24 @@ class AccessReviews:
 
 
 async def _ask(session: Session, caller: Caller, about: Request, verb: str) -> Verdict:
-    named = {"verb": verb, "group": about.group, "version": about.version, "resource": about.resource,
-             "namespace": about.namespace, "name": about.name}  # fmt: skip
-    body = {"apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectAccessReview",
-            "spec": {"resourceAttributes": {name: value for name, value in named.items() if value}}}  # fmt: skip
-    sent = [("Accept", "application/json"), ("Content-Type", "application/json"),
-            *headers.impersonation(caller.name, caller.groups)]  # fmt: skip
+    named = {
+        "verb": verb,
+        "group": about.group,
+        "version": about.version,
+        "resource": about.resource,
+        "namespace": about.namespace,
+        "name": about.name,
+    }
+    body = {
+        "apiVersion": "authorization.k8s.io/v1",
+        "kind": "SelfSubjectAccessReview",
+        "spec": {"resourceAttributes": {name: value for name, value in named.items() if value}},
+    }
+    sent = [
+        ("Accept", "application/json"),
+        ("Content-Type", "application/json"),
+        *headers.impersonation(caller.name, caller.groups),
+    ]
     try:
         answer = await session.begin("POST", _PATH, sent, orjson.dumps(body), seconds=ANSWER, idle=ANSWER)
     except ClusterError as error:

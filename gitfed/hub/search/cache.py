@@ -184,9 +184,7 @@ class Cache:
         for namespace in wanted:
             made = Collection(kept.cluster, found.api_version, found.kind, self.budget, copy)
             kept.collections[namespace] = made
-            following = reflect.follow(
-                kept.session, found.path(namespace), "", made, wake=wake, project=made.project
-            )  # fmt: skip
+            following = reflect.follow(kept.session, found.path(namespace), "", made, wake=wake, project=made.project)
             tasks.append(asyncio.create_task(following))
         try:
             while not any(one.full for one in kept.collections.values()):

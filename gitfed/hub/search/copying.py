@@ -142,9 +142,7 @@ def _document(body: dict[str, Any]) -> dict[str, Any]:
     """As Karmada writes it: spec and status as texts, and nothing else that an object may hold (`data` of a Secret)."""
     metadata = {name: body["metadata"][name] for name in _TOLD if name in body["metadata"]}
     # kubectl keeps whole objects in it, Secrets too.
-    metadata["annotations"] = {
-        name: text for name, text in metadata["annotations"].items() if name != LAST_APPLIED
-    }  # fmt: skip
+    metadata["annotations"] = {name: text for name, text in metadata["annotations"].items() if name != LAST_APPLIED}
     return {
         "apiVersion": body["apiVersion"],
         "kind": body["kind"],

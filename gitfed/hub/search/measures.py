@@ -27,20 +27,30 @@ def of(cache: Cache, copying: Copying) -> tuple[Metric, ...]:
 
     return (
         Metric(
-            "gitfed_search_cached_objects", "gauge", "Objects that the search cache holds of a cluster", objects,
+            "gitfed_search_cached_objects",
+            "gauge",
+            "Objects that the search cache holds of a cluster",
+            objects,
             ("cluster",),
         ),
         Metric(
-            "gitfed_search_cached_bytes", "gauge", "Memory that they take, names and tables counted in", size,
+            "gitfed_search_cached_bytes",
+            "gauge",
+            "Memory that they take, names and tables counted in",
+            size,
             ("cluster",),
         ),
         Metric(
-            "gitfed_search_copied_total", "counter",
+            "gitfed_search_copied_total",
+            "counter",
             "Documents for OpenSearch: `written`, `refused` for good, and requests that `failed` and are tried again",
-            copied, ("outcome",),
+            copied,
+            ("outcome",),
         ),
         Metric(
-            "gitfed_search_waiting", "gauge", "Documents that are still to be written to OpenSearch",
+            "gitfed_search_waiting",
+            "gauge",
+            "Documents that are still to be written to OpenSearch",
             lambda: [((), float(copying.waiting))],
         ),
-    )  # fmt: skip
+    )

@@ -136,8 +136,11 @@ class Structural:
             case "map":
                 keys = self._schema.get("x-kubernetes-list-map-keys")
                 properties = _map(_map(self._schema.get("items")).get("properties"))
-                return {key: _map(properties.get(key)).get("default") for key in keys if isinstance(key, str)} if (
-                    isinstance(keys, list)) else None  # fmt: skip
+                return (
+                    {key: _map(properties.get(key)).get("default") for key in keys if isinstance(key, str)}
+                    if (isinstance(keys, list))
+                    else None
+                )
         return None
 
 

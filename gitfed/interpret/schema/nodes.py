@@ -20,8 +20,11 @@ from gitfed.text import nearest, quantity
 
 _INT32 = 2**31
 _INT64 = 2**63
-_TIME = re.compile(r"\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])T([01]\d|2[0-3]):[0-5]\d:[0-5]\d(?P<part>[.,]\d+)?"
-                   r"(Z|[+-]([01]\d|2[0-3]):[0-5]\d)", re.ASCII)  # fmt: skip
+_TIME = re.compile(
+    r"\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])T([01]\d|2[0-3]):[0-5]\d:[0-5]\d(?P<part>[.,]\d+)?"
+    r"(Z|[+-]([01]\d|2[0-3]):[0-5]\d)",
+    re.ASCII,
+)
 
 
 class Node(Protocol):

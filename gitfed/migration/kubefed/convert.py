@@ -77,10 +77,12 @@ def _cluster(name: str, body: Body, made: _Made) -> Body:
         found["zones"] = [str(zone) for zone in status["zones"]]
     where = f"{namespace}/{secret}" if secret else name
     made.note(
-        Code.CREDENTIALS, f"KubeFedCluster/{name}", "its token and certificate authority are not taken over",
+        Code.CREDENTIALS,
+        f"KubeFedCluster/{name}",
+        "its token and certificate authority are not taken over",
         f"put token, caBundle and server into CREDENTIALS/{where}/ for --credentials-dir, or name a context {name} in "
         "the daemon's kubeconfig",
-    )  # fmt: skip
+    )
     metadata: dict[str, Any] = {"name": name}
     if labels := _labels(body):
         metadata["labels"] = labels
@@ -107,15 +109,23 @@ def _federated(
     about, kind = subject(body), str(body["kind"])
     target = export.targets.get(kind)
     if target is None:
-        made.note(Code.UNKNOWN_TYPE, about, f"nothing says what a {kind} stands for",
-                  "add its FederatedTypeConfig to the export")  # fmt: skip
+        made.note(
+            Code.UNKNOWN_TYPE,
+            about,
+            f"nothing says what a {kind} stands for",
+            "add its FederatedTypeConfig to the export",
+        )
         return
     if not target.propagated:
         made.note(Code.NOT_FEDERATED, about, "its FederatedTypeConfig has propagation disabled")
         return
     if target.kind == "Secret" and not with_secrets:
-        made.note(Code.SECRET, about, "the values of a Secret do not belong into Git",
-                  "encrypt them, or have each cluster fetch them; --with-secrets writes them all the same")  # fmt: skip
+        made.note(
+            Code.SECRET,
+            about,
+            "the values of a Secret do not belong into Git",
+            "encrypt them, or have each cluster fetch them; --with-secrets writes them all the same",
+        )
         return
     namespace, name = _names(body)
     template = _template(body, target, name, namespace if target.namespaced else "")
@@ -186,8 +196,12 @@ def _divided(
         )
         own = None
     if any(one.least or one.most is not None for one in bounds.values()):
-        made.note(Code.BOUNDS, about, "minReplicas and maxReplicas became weights for the present total",
-                  "look at the weights again when the total changes")  # fmt: skip
+        made.note(
+            Code.BOUNDS,
+            about,
+            "minReplicas and maxReplicas became weights for the present total",
+            "look at the weights again when the total changes",
+        )
     if spec.get("rebalance") is not True:
         made.note(
             Code.REBALANCE, about, "without rebalance KubeFed leaves replicas where they run; here the weights decide"
@@ -321,8 +335,12 @@ def _plaintext(item: object, body: Body, made: _Made) -> Body | None:
         made.note(Code.INVALID, subject(body), f"override of {path or 'no path'}: KubeFed refuses it")
         return None
     if operator not in ("add", "replace", "remove"):
-        made.note(Code.NO_EQUIVALENT, subject(body), f"override {operator} {path}: gitfed has add, replace and remove",
-                  "write the resulting value with replace")  # fmt: skip
+        made.note(
+            Code.NO_EQUIVALENT,
+            subject(body),
+            f"override {operator} {path}: gitfed has add, replace and remove",
+            "write the resulting value with replace",
+        )
         return None
     found = {"operator": operator, "path": path}
     return found if operator == "remove" else {**found, "value": given.get("value")}

@@ -103,11 +103,12 @@ def _register(export: Export, spec: Mapping[str, Any]) -> None:
         return
     group = str(target.get("group") or "")
     export.targets[str(federated["kind"])] = Target(
-        f"{group}/{version}" if group else version, kind,
+        f"{group}/{version}" if group else version,
+        kind,
         # A FederatedNamespace lies in its own namespace; what it stands for lies in none.
         namespaced=str(target.get("scope") or "Namespaced") == "Namespaced" and kind != "Namespace",
         propagated=spec.get("propagation", "Enabled") != "Disabled",
-    )  # fmt: skip
+    )
 
 
 def _group(body: Body) -> str:

@@ -60,6 +60,7 @@ class AccessPolicy(Declared):
             plain = pattern.replace("*", "a").replace("?", "a")
             if len(pattern) > _LONGEST_PATTERN or names.why_not_dns_label(plain, _LONGEST_PATTERN):
                 yield warning(
-                    ("spec", "namespaces", i), f"no namespace can match {pattern[:_LONGEST_PATTERN]}",
+                    ("spec", "namespaces", i),
+                    f"no namespace can match {pattern[:_LONGEST_PATTERN]}",
                     "a namespace's name, in which * stands for any characters and ? for one",
-                )  # fmt: skip
+                )

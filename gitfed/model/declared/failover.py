@@ -32,9 +32,11 @@ class StatePreservation(Part):
             except jsonpath_template.TemplateError as error:
                 # Karmada takes such a policy and refuses every eviction.
                 yield Finding(
-                    (*path, "rules", i, "jsonPath"), f"{rule.json_path}: {error}",
-                    "no copy can be moved while this cannot be read", Severity.WARNING,
-                )  # fmt: skip
+                    (*path, "rules", i, "jsonPath"),
+                    f"{rule.json_path}: {error}",
+                    "no copy can be moved while this cannot be read",
+                    Severity.WARNING,
+                )
 
 
 def _translated(mode: object) -> object:

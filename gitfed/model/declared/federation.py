@@ -154,9 +154,10 @@ class Federation(Declared):
                 yield Finding(("spec", "namespaces", "skip", i), f"the pattern {pattern[:60]} {why}")
         if self.spec.sources.verify.commits != "none" and not self.spec.sources.verify.keys:
             yield Finding(
-                ("spec", "sources", "verify"), "verify names no keys: no commit could be accepted any more",
+                ("spec", "sources", "verify"),
+                "verify names no keys: no commit could be accepted any more",
                 "keys: [path of a public key in this repository]",
-            )  # fmt: skip
+            )
         yield from self._branch_findings()
         for name, span in (("interval", self.spec.sync.interval), ("healthTimeout", self.spec.sync.health_timeout)):
             if not span:

@@ -58,10 +58,11 @@ class Notification(Declared):
         target = self.spec.target
         if "/" in target or ":" in target or "@" in target:
             yield Finding(
-                ("spec", "target"), "target is the name of a folder of the daemon, not an address",
+                ("spec", "target"),
+                "target is the name of a folder of the daemon, not an address",
                 "take the address out of the repository and replace its secrets; it belongs into NAME/url below "
                 "--notify-dir",
-            )  # fmt: skip
+            )
         elif why := names.why_not_dns_label(target, _LONGEST):
             yield Finding(("spec", "target"), f"target {why}")
         if self.spec.clusters is not None:

@@ -127,8 +127,9 @@ def units(name: str, value: Any) -> int:
 
 def free_in(summary: Body, name: str) -> int:
     """What is neither in use nor waited for; below zero where more is promised than there is."""
-    free = Quantity(_nano(summary, "allocatable", name) - _nano(summary, "allocated", name)
-                    - _nano(summary, "allocating", name))  # fmt: skip
+    free = Quantity(
+        _nano(summary, "allocatable", name) - _nano(summary, "allocated", name) - _nano(summary, "allocating", name)
+    )
     return free.milli if name == "cpu" else free.nano // quantity.NANO
 
 

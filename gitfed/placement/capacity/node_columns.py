@@ -76,5 +76,15 @@ class Layout(NamedTuple):
         owners, starts, lengths = np.unique(owner, return_index=True, return_counts=True)
         start, end = np.zeros(clusters, dtype=np.int64), np.zeros(clusters, dtype=np.int64)
         start[owners], end[owners] = starts, starts + lengths
-        return cls(owner, number, profile, start, end, end > start, owners, starts, bool((number == 1).all()),
-                   len(owners) == clusters)  # fmt: skip
+        return cls(
+            owner,
+            number,
+            profile,
+            start,
+            end,
+            end > start,
+            owners,
+            starts,
+            bool((number == 1).all()),
+            len(owners) == clusters,
+        )

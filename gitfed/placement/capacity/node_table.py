@@ -135,8 +135,9 @@ class Table:
         return self._layout.everywhere
 
     def copy(self) -> Table:
-        return Table(self._clusters, self._columns, self._distinct, self._have.copy(), self._layout, self._wanted,
-                     self._masks)  # fmt: skip
+        return Table(
+            self._clusters, self._columns, self._distinct, self._have.copy(), self._layout, self._wanted, self._masks
+        )
 
     def wanted(self, key: str, one: Mapping[str, int], requirements: Body | None) -> Wanted:
         """`key` names the other two."""

@@ -161,8 +161,10 @@ def _to_spread(request: schedule.Request, fitting: Sequence[Candidate]) -> Itera
     for item in request.placement.spread_constraints:
         field = item.spread_by_field or ""
         if item.min_groups > there.get(field, item.min_groups):
-            yield f"lower minGroups {item.min_groups} of the constraint by {field}, or let more {field}s be used: " \
-                  f"{there[field]} can"  # fmt: skip
+            yield (
+                f"lower minGroups {item.min_groups} of the constraint by {field}, or let more {field}s be used: "
+                f"{there[field]} can"
+            )
 
 
 def anew(binding: Binding, request: schedule.Request, candidates: Sequence[Candidate]) -> Iterator[str]:

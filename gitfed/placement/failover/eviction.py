@@ -291,10 +291,11 @@ def without(decision: Decision, cluster: ClusterName, copies: Mapping[ClusterNam
         replicas = count if isinstance(count, int) and decision.replicas is not None else decision.replicas
         shares = tuple(sorted((*shares, Share(cluster, replicas))))
     return replace(
-        decision, shares=shares,
+        decision,
+        shares=shares,
         evictions=tuple(task for task in decision.evictions if task.from_cluster != cluster),
         cleared=tuple(name for name in decision.cleared if name != cluster),
-    )  # fmt: skip
+    )
 
 
 # -- new ones ------------------------------------------------------------------------------------------------------
@@ -338,11 +339,17 @@ def _task(
         labels, before = found, [share.cluster for share in decision.shares]
     kind = "resource" if decision.key.namespace else "cluster-resource"
     return _made(
-        cluster, replicas, application.purge_mode, APPLICATION,
-        f"unhealthy since {_text(since)}", f"{kind}-binding-application-failover-controller", labels, scene,
+        cluster,
+        replicas,
+        application.purge_mode,
+        APPLICATION,
+        f"unhealthy since {_text(since)}",
+        f"{kind}-binding-application-failover-controller",
+        labels,
+        scene,
         gracePeriodSeconds=application.grace_period_seconds if application.purge_mode == "Gracefully" else None,
         clustersBeforeFailover=before,
-    )  # fmt: skip
+    )
 
 
 def _because_of_taints(

@@ -99,9 +99,15 @@ def step(
     settings = repo.settings
     candidates = {one.name: one for one in found}
     tainted = taints.of(
-        repo.clusters, fleet.clusters, candidates, decisions.clusters, decisions.outage, repo.taint_policies,
-        settings, now,
-    )  # fmt: skip
+        repo.clusters,
+        fleet.clusters,
+        candidates,
+        decisions.clusters,
+        decisions.outage,
+        repo.taint_policies,
+        settings,
+        now,
+    )
     repelling = frozenset(
         name for name, record in tainted.records.items() if any(taint.effect == NO_EXECUTE for taint in record.taints)
     )
@@ -174,11 +180,19 @@ def step(
     if tainted.records != decisions.clusters or tainted.outage != decisions.outage:
         after = replace(after, clusters=tainted.records, outage=tainted.outage)
     return Step(
-        after, before, problems, found, inputs,
-        (*tainted.said, *(f"{key}: {text}" for key in dropped for text in problems[key])), eased=tainted.eased,
-        doubtful=doubtful, cut_off=tainted.cut_off, paced=pacing.held, look_again=min(later, default=None),
+        after,
+        before,
+        problems,
+        found,
+        inputs,
+        (*tainted.said, *(f"{key}: {text}" for key in dropped for text in problems[key])),
+        eased=tainted.eased,
+        doubtful=doubtful,
+        cut_off=tainted.cut_off,
+        paced=pacing.held,
+        look_again=min(later, default=None),
         stopped=stopped,
-    )  # fmt: skip
+    )
 
 
 def _settled_doubts(

@@ -92,11 +92,16 @@ def as_json(candidate: Candidate) -> list[Any]:
     """All that placement goes by but room: equal values mean that every template is placed alike."""
     apis = candidate.apis
     return [
-        candidate.name, dict(candidate.labels), candidate.provider, candidate.region, list(candidate.zones),
-        [list(taint) for taint in candidate.taints], candidate.reach.value,
+        candidate.name,
+        dict(candidate.labels),
+        candidate.provider,
+        candidate.region,
+        list(candidate.zones),
+        [list(taint) for taint in candidate.taints],
+        candidate.reach.value,
         None if apis is None else [sorted(map(list, apis.kinds)), apis.complete],
         sorted(canonical.dumps([one.model_dump(mode="json") for one in part]).decode() for part in candidate.outlived),
-    ]  # fmt: skip
+    ]
 
 
 def with_taints(

@@ -97,8 +97,11 @@ def at_first(names: Sequence[str], free: Sequence[int], replicas: int, *, aggreg
     if most >= replicas:
         return {names[free.index(most)]: replicas} if replicas > 0 else {}
     names, free = _fewest(names, free, replicas, {})
-    return {name: seats for name, seats in divide.by_weight(replicas, dict(zip(names, free, strict=True)), uid).items()
-            if seats}  # fmt: skip
+    return {
+        name: seats
+        for name, seats in divide.by_weight(replicas, dict(zip(names, free, strict=True)), uid).items()
+        if seats
+    }
 
 
 def _suffices(room: int, amount: int, step: str) -> None:

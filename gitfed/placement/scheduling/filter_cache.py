@@ -147,7 +147,13 @@ def _to_try(request: Request, terms: list[affinity.Term]) -> list[affinity.Term]
 def _question(request: Request, term: affinity.Term) -> tuple[object, ...]:
     previous = request.previous
     return (
-        id(request.placement), term.name, request.api_version, request.kind, request.is_workload,
+        id(request.placement),
+        term.name,
+        request.api_version,
+        request.kind,
+        request.is_workload,
         tuple([share.cluster for share in previous]) if previous else (),
-        request.evicting, request.beside, request.away_from,
-    )  # fmt: skip
+        request.evicting,
+        request.beside,
+        request.away_from,
+    )

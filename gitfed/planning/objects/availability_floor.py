@@ -60,9 +60,7 @@ class Floor:
         if not isinstance(answer, Answer):
             return None
         body = answer.value
-        held = replace(
-            rendered, body=body, digest=Digest(canonical.digest(body)), replicas=kept, clusters=(cluster,)
-        )  # fmt: skip
+        held = replace(rendered, body=body, digest=Digest(canonical.digest(body)), replicas=kept, clusters=(cluster,))
         return held, self.reason(kept)
 
     def kept_of(self, cluster: ClusterName) -> int | None:

@@ -115,14 +115,16 @@ def _needed(
         gone = live.entry is not None and live.entry.uid != ""
         reason = Reason(ReasonCode.DELETED_BY_OTHERS) if gone else NO_REASON
         if gone and context.leaves_drift(cluster):
-            return make(
-                context, cluster, Action.SKIP, Reason(ReasonCode.DELETION_KEPT), rendered,
-                drift=True,
-            )  # fmt: skip
+            return make(context, cluster, Action.SKIP, Reason(ReasonCode.DELETION_KEPT), rendered, drift=True)
         return make(
-            context, cluster, Action.CREATE, reason, rendered,
-            drift=gone and context.is_drift(cluster), adopt=_overwrites(context, rendered),
-        )  # fmt: skip
+            context,
+            cluster,
+            Action.CREATE,
+            reason,
+            rendered,
+            drift=gone and context.is_drift(cluster),
+            adopt=_overwrites(context, rendered),
+        )
     if is_foreign(live) and _has_our_label(context, live):
         # The inventory was lost and taken over again. The label permits no deletion, but we wrote what we want here.
         return make(
@@ -141,9 +143,15 @@ def _needed(
     others = ", ".join(field_managers.of(live.body, differences))
     if context.leaves_drift(cluster):
         return make(
-            context, cluster, Action.SKIP, Reason(ReasonCode.DRIFT_KEPT, others or "somebody else"),
-            rendered, live=live, differences=differences, drift=True,
-        )  # fmt: skip
+            context,
+            cluster,
+            Action.SKIP,
+            Reason(ReasonCode.DRIFT_KEPT, others or "somebody else"),
+            rendered,
+            live=live,
+            differences=differences,
+            drift=True,
+        )
     kept = retain.for_apply(rendered.body, live.body, context.interpreter)
     claimed = () if _overwrites(context, rendered) else field_conflicts.found(rendered.body, live.body, differences)
     if claimed:
@@ -167,10 +175,17 @@ def _needed(
     if others and not reason:
         reason = Reason(ReasonCode.CHANGED_BY_OTHERS if drift else ReasonCode.TAKEN_OVER, others)
     return make(
-        context, cluster, Action.UPDATE, reason, rendered,
-        live=live, differences=differences, drift=drift, body=kept,
+        context,
+        cluster,
+        Action.UPDATE,
+        reason,
+        rendered,
+        live=live,
+        differences=differences,
+        drift=drift,
+        body=kept,
         replaces=annotation(rendered.body, REPLACE_ANNOTATION) == "allowed",
-    )  # fmt: skip
+    )
 
 
 def is_foreign(live: LiveObject) -> bool:
@@ -237,11 +252,7 @@ def _foreign(context: Context, rendered: RenderedManifest, cluster: ClusterName,
         )
     if is_namespace(rendered.key):
         return None  # Used as it is: a namespace made by somebody else serves as well.
-    return make(
-        context, cluster, Action.SKIP,
-        Reason(ReasonCode.NOT_OURS, CONFLICT_ANNOTATION),
-        rendered, live=live,
-    )  # fmt: skip
+    return make(context, cluster, Action.SKIP, Reason(ReasonCode.NOT_OURS, CONFLICT_ANNOTATION), rendered, live=live)
 
 
 def _overwrites(context: Context, rendered: RenderedManifest) -> bool:

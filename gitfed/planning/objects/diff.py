@@ -147,9 +147,12 @@ class _Run:
             elif child is _ABSENT:
                 taken = self.known and (isinstance(value, list) or name in _ATOMIC_MAPS)
                 self.value(
-                    value, found, here, None if taken and name in _ATOMIC_MAPS else _NOTHING_OWNED,
+                    value,
+                    found,
+                    here,
+                    None if taken and name in _ATOMIC_MAPS else _NOTHING_OWNED,
                     "removed" if taken else extra,
-                )  # fmt: skip
+                )
             else:
                 self.value(value, found, here, child, extra)
         if extra != "left":
@@ -184,10 +187,14 @@ class _Run:
     def belongs_to_cluster(self, value: Any, place: Pointer) -> bool:
         """Whether all that is in it stays with the cluster: the selector of a Job has nothing but generated labels, and
         is recorded as ours since they were sent along (`retain.for_apply`)."""
-        return isinstance(value, dict) and bool(value) and all(
-            (*place, name) in self.ignore or self.belongs_to_cluster(inside, (*place, name))
-            for name, inside in value.items()
-        )  # fmt: skip
+        return (
+            isinstance(value, dict)
+            and bool(value)
+            and all(
+                (*place, name) in self.ignore or self.belongs_to_cluster(inside, (*place, name))
+                for name, inside in value.items()
+            )
+        )
 
     def whole(self, place: Pointer, extra: _Extra) -> _Extra:
         """Inside a value that is ours as one."""

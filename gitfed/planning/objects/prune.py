@@ -41,10 +41,13 @@ def unwanted(
     if context.binding.policy is None and not dependency:
         return compare.make(context, cluster, Action.KEEP, Reason(ReasonCode.ORPHANED), None, live=live, move=needed)
     held_back = _kept_because(
-        live, context.clusters.get(cluster), prune=context.prune, unread="",
+        live,
+        context.clusters.get(cluster),
+        prune=context.prune,
+        unread="",
         preserve=context.binding.preserve or _was_left_behind(context.binding.decision, cluster),
         kept=is_kept(context.manifest.body),
-    )  # fmt: skip
+    )
     if not held_back and context.binding.keeps:
         held_back = Reason(ReasonCode.HELD_BACK, detail=context.binding.keeps)
     if held_back:
@@ -119,9 +122,14 @@ def leaver(
         return None
     if going:
         return Change(
-            cluster=cluster, key=key, api_version=api_version or _api_version(live), action=Action.KEEP,
-            reason=_going(live), live=live, move=True,
-        )  # fmt: skip
+            cluster=cluster,
+            key=key,
+            api_version=api_version or _api_version(live),
+            action=Action.KEEP,
+            reason=_going(live),
+            live=live,
+            move=True,
+        )
     kept = past is not None and past.kept
     preserve = (past is not None and past.preserve) or _was_left_behind(past, cluster)
     reason = _STRIPPED
@@ -131,9 +139,13 @@ def leaver(
         reason = Reason(ReasonCode.DELETION_PROTECTED, PROTECTED_LABEL)
     action = Action.KEEP if reason else Action.DELETE
     return Change(
-        cluster=cluster, key=key, api_version=api_version or _api_version(live), action=action,
-        reason=reason or Reason(ReasonCode.REMOVED), live=live,
-    )  # fmt: skip
+        cluster=cluster,
+        key=key,
+        api_version=api_version or _api_version(live),
+        action=action,
+        reason=reason or Reason(ReasonCode.REMOVED),
+        live=live,
+    )
 
 
 def came_as_dependency(binding: Binding, cluster: ClusterName) -> bool:

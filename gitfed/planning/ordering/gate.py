@@ -85,9 +85,17 @@ def hold(
     gates: list[Gate] = []
 
     def gate(
-        name: str, limit: str, value: str, *, over: bool, counts: Callable[[Change], bool],
-        least: int = 0, unseen: int = 0, message: str = "", waiting: bool = False,
-    ) -> None:  # fmt: skip
+        name: str,
+        limit: str,
+        value: str,
+        *,
+        over: bool,
+        counts: Callable[[Change], bool],
+        least: int = 0,
+        unseen: int = 0,
+        message: str = "",
+        waiting: bool = False,
+    ) -> None:
         acts = [change.action in _ACTS or (waiting and displacement.is_waiting(change)) for change in changes]
         # Every gate counts for itself, whatever another one holds already: an approval has to name them all.
         counted = [i for i, change in enumerate(changes) if acts[i] and counts(change)] if over else []
@@ -110,8 +118,15 @@ def hold(
             f"{repo.commit[:12]} does not descend from {applied}, which was applied last: the history was rewritten, "
             "or this is another repository. Nothing of it is carried out until a person consents"
         )
-        gate(HISTORY, f"descendants of {applied}", repo.commit[:12], over=True, counts=lambda change: True, least=1,
-             message=said)  # fmt: skip
+        gate(
+            HISTORY,
+            f"descendants of {applied}",
+            repo.commit[:12],
+            over=True,
+            counts=lambda change: True,
+            least=1,
+            message=said,
+        )
     deletions = [change for change in changes if change.action is Action.DELETE and not change.move]
     later = sum(gone.values()) - sum(change.reason.code is ReasonCode.WITHDRAWN for change in deletions)
     count = len(deletions) + later + _still_to_come(deletions, bindings, decisions, live)
@@ -119,23 +134,48 @@ def hold(
     def goes(change: Change) -> bool:
         return _is_deletion(change) or (change.move and change.key in gone)
 
-    gate(DELETIONS, str(guards.max_deletions), str(count), over=count > guards.max_deletions, counts=goes,
-         unseen=withdrawn.unseen, waiting=True)  # fmt: skip
+    gate(
+        DELETIONS,
+        str(guards.max_deletions),
+        str(count),
+        over=count > guards.max_deletions,
+        counts=goes,
+        unseen=withdrawn.unseen,
+        waiting=True,
+    )
     # Counting a million copies is not for every cycle.
     owned = _owned(live) + already.owned + repo.scope.copies if count else 0
     percent = min(100 * count / owned, 100.0) if owned >= _SMALL else 0.0
-    gate(PERCENT, f"{guards.max_deletion_percent}%", f"{percent:.0f}%",
-         over=percent > guards.max_deletion_percent, counts=goes, unseen=withdrawn.unseen, waiting=True)  # fmt: skip
+    gate(
+        PERCENT,
+        f"{guards.max_deletion_percent}%",
+        f"{percent:.0f}%",
+        over=percent > guards.max_deletion_percent,
+        counts=goes,
+        unseen=withdrawn.unseen,
+        waiting=True,
+    )
     displaced = displacement.replicas(bindings, decisions, gone)
     total = displaced.total + repo.scope.replicas
     share = 100 * displaced.moved / total if total >= _SMALL else 0.0
-    gate(MOVED, f"{guards.max_moved_replicas_percent}%", f"{share:.0f}%",
-         over=share > guards.max_moved_replicas_percent, counts=lambda change: change.key in displaced.keys,
-         least=0 if live is None else displaced.copies, waiting=True)  # fmt: skip
+    gate(
+        MOVED,
+        f"{guards.max_moved_replicas_percent}%",
+        f"{share:.0f}%",
+        over=share > guards.max_moved_replicas_percent,
+        counts=lambda change: change.key in displaced.keys,
+        least=0 if live is None else displaced.copies,
+        waiting=True,
+    )
     if guards.max_clusters_touched is not None:
         touched = already.touched.union(change.cluster for change in changes if change.action in _ACTS)
-        gate("clusters touched", str(guards.max_clusters_touched), str(len(touched)),
-             over=len(touched) > guards.max_clusters_touched, counts=lambda change: True)  # fmt: skip
+        gate(
+            "clusters touched",
+            str(guards.max_clusters_touched),
+            str(len(touched)),
+            over=len(touched) > guards.max_clusters_touched,
+            counts=lambda change: True,
+        )
     return Verdict(tuple(gates), tuple(kept), _undecided(gates, kept, bindings, decisions, gone, displaced.keys))
 
 

@@ -37,9 +37,7 @@ def _is_deletion(change: Change) -> bool:
     return change.action is Action.DELETE and change.key.kind == "Namespace" and not change.key.group
 
 
-def _left(
-    live: LiveState, going: set[tuple[ClusterName, str]]
-) -> Mapping[tuple[ClusterName, str], ObjectKey]:  # fmt: skip
+def _left(live: LiveState, going: set[tuple[ClusterName, str]]) -> Mapping[tuple[ClusterName, str], ObjectKey]:
     clusters: dict[str, list[ClusterName]] = {}
     for cluster, space in going:
         clusters.setdefault(space, []).append(cluster)

@@ -91,9 +91,7 @@ def _missing(
     return _unfinished(one, cluster, pending)
 
 
-def _unfinished(
-    one: Placed, cluster: ClusterName, pending: Mapping[tuple[ClusterName, ObjectKey], Change]
-) -> str:  # fmt: skip
+def _unfinished(one: Placed, cluster: ClusterName, pending: Mapping[tuple[ClusterName, ObjectKey], Change]) -> str:
     """Why an object that should be in a cluster is not finished there; "" when it is."""
     change = pending.get((cluster, one.key))
     if change is not None and change.action is Action.SKIP:

@@ -99,6 +99,9 @@ def selected(policies: Sequence[Policy], versions: Mapping[ObjectKey, str]) -> s
 def unlike(before: Iterable[_Kind], after: Iterable[_Kind]) -> list[_Kind]:
     """Both versions of what differs, and what only one side has."""
     old, new = {one.key: one for one in before}, {one.key: one for one in after}
-    keys = [key for key in sorted(old.keys() | new.keys())
-            if old.get(key) is not new.get(key) and old.get(key) != new.get(key)]  # fmt: skip
+    keys = [
+        key
+        for key in sorted(old.keys() | new.keys())
+        if old.get(key) is not new.get(key) and old.get(key) != new.get(key)
+    ]
     return [side[key] for key in keys for side in (old, new) if key in side]

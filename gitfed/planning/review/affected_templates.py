@@ -127,8 +127,12 @@ def _differing(base: RepoSnapshot, head: RepoSnapshot) -> list[Policy]:
     policies = [*base.propagation, *head.propagation, *services.policies(head)]
     choosing = cluster_changes.choosing(clusters, policies)
     return [
-        *unlike(base.propagation, head.propagation), *overrides, *waiting, *choosing, *hitting_otherwise(base, head)
-    ]  # fmt: skip
+        *unlike(base.propagation, head.propagation),
+        *overrides,
+        *waiting,
+        *choosing,
+        *hitting_otherwise(base, head),
+    ]
 
 
 def _shares(bindings: Mapping[ObjectKey, Binding], key: ObjectKey) -> tuple[Share, ...]:

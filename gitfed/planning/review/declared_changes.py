@@ -135,11 +135,24 @@ def _declaration(before: Declared | None, after: Declared | None, hidden: redact
 
 def _all(repo: RepoSnapshot) -> list[Declared]:
     return [
-        repo.settings, *repo.clusters.values(), *repo.propagation, *repo.overrides, *repo.quotas, *repo.taint_policies,
-        *repo.interpreters, *repo.webhooks, *repo.remedies, *repo.rebalancers, *repo.autoscalers, *repo.tests,
-        *repo.access, *repo.notifications, *repo.multicluster_services, *repo.multicluster_ingresses,
+        repo.settings,
+        *repo.clusters.values(),
+        *repo.propagation,
+        *repo.overrides,
+        *repo.quotas,
+        *repo.taint_policies,
+        *repo.interpreters,
+        *repo.webhooks,
+        *repo.remedies,
+        *repo.rebalancers,
+        *repo.autoscalers,
+        *repo.tests,
+        *repo.access,
+        *repo.notifications,
+        *repo.multicluster_services,
+        *repo.multicluster_ingresses,
         *repo.registries,
-    ]  # fmt: skip
+    ]
 
 
 class _Concerns:

@@ -95,7 +95,12 @@ def _with_namespaces(repo: RepoSnapshot, base: Plan, found: dict[ObjectKey, dict
 def _copy(repo: RepoSnapshot, key: ObjectKey, cluster: ClusterName) -> LiveObject:
     manifest = repo.manifests.get(key)
     return LiveObject(
-        key, cluster, AS_LEFT, "", ours=True, health=Health.CURRENT,
+        key,
+        cluster,
+        AS_LEFT,
+        "",
+        ours=True,
+        health=Health.CURRENT,
         protected=manifest is not None and prune.is_kept(manifest.body),
         deletion_protected=manifest is not None and prune.is_protected(manifest.body),
-    )  # fmt: skip
+    )

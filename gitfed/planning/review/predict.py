@@ -126,9 +126,10 @@ def is_of_earlier(change: Change) -> bool:
     """Whether it is about what earlier commits left in the clusters, so that no difference of manifests shows it."""
     writes = change.action in (Action.CREATE, Action.UPDATE, Action.DELETE)
     return writes and (
-        change.reason.code is ReasonCode.SUSPENSION_ENDED or change.reason.if_present
+        change.reason.code is ReasonCode.SUSPENSION_ENDED
+        or change.reason.if_present
         or (change.live is not None and change.live.uid == leftovers.AS_LEFT)
-    )  # fmt: skip
+    )
 
 
 def _in_the_end(change: Change, binding: Binding) -> Change:
@@ -180,10 +181,14 @@ def _leavers(
                 yield _undeclared(key, name, live[name], past.api_version if past else "")
             continue
         change = prune.leaver(
-            key, name, live[name], clusters[name],
-            prune=repo.settings.spec.sync.prune, past=past,
+            key,
+            name,
+            live[name],
+            clusters[name],
+            prune=repo.settings.spec.sync.prune,
+            past=past,
             unread=repo.why_kept(key) or prune.meant_by(key, sides.head.bindings),
-        )  # fmt: skip
+        )
         if change is not None:
             yield change
 
@@ -218,8 +223,14 @@ def _context(
 def _live(rendered: RenderedManifest, cluster: ClusterName) -> LiveObject:
     """The object as the base left it: ours, and healthy."""
     return LiveObject(
-        rendered.key, cluster, "as-the-base-left-it", "", ours=True, body=rendered.body, matches=rendered.digest,
+        rendered.key,
+        cluster,
+        "as-the-base-left-it",
+        "",
+        ours=True,
+        body=rendered.body,
+        matches=rendered.digest,
         health=Health.CURRENT,
         protected=prune.is_kept(rendered.body),
         deletion_protected=prune.is_protected(rendered.body),
-    )  # fmt: skip
+    )

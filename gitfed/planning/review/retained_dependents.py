@@ -38,8 +38,10 @@ def limited(
     }
     now = [replace(one, action=Action.KEEP) if (one.key, one.cluster) in later else one for one in found]
     gates, held = hold(now)
-    held = [one if (one.key, one.cluster) in later else other
-            for one, other in zip(found, _still_perhaps(now, held), strict=True)]  # fmt: skip
+    held = [
+        one if (one.key, one.cluster) in later else other
+        for one, other in zip(found, _still_perhaps(now, held), strict=True)
+    ]
     changes = considered(held, sides)
     then = [one for one in changes if (one.key, one.cluster) in later and one.action is Action.DELETE]
     if not then:

@@ -16,20 +16,44 @@ if TYPE_CHECKING:
 
 
 @click.command("hub")
-@options.option("--repo", metavar="PATH|URL", default=".",
-                help="The repository that the daemon follows.  [default: the one around this folder]")  # fmt: skip
+@options.option(
+    "--repo",
+    metavar="PATH|URL",
+    default=".",
+    help="The repository that the daemon follows.  [default: the one around this folder]",
+)
 @options.GIT_CREDENTIALS
 @options.SUBMODULES
 @options.option("--branch", metavar="NAME", default=None, help="The branch it follows.  [default: what HEAD names]")
-@options.option("--data-dir", type=options.Files(file_okay=False), metavar="DIR", default=None,
-                help="A folder for this process alone.  [default: below XDG_STATE_HOME]")  # fmt: skip
-@options.option("--interval", type=options.Duration(), metavar="DURATION", default=None,
-                help="Time between two looks; beats spec.sync.interval.")  # fmt: skip
+@options.option(
+    "--data-dir",
+    type=options.Files(file_okay=False),
+    metavar="DIR",
+    default=None,
+    help="A folder for this process alone.  [default: below XDG_STATE_HOME]",
+)
+@options.option(
+    "--interval",
+    type=options.Duration(),
+    metavar="DURATION",
+    default=None,
+    help="Time between two looks; beats spec.sync.interval.",
+)
 @options.hub
-@options.option("--logging-format", type=click.Choice(["text", "json"]), default="text", show_default=True,
-                help="Form of the log on stderr.")  # fmt: skip
-@options.option("--log-level", type=click.Choice(["debug", "info", "warning", "error"]), default="info",
-                show_default=True, help="The least severe lines to write.")  # fmt: skip
+@options.option(
+    "--logging-format",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    help="Form of the log on stderr.",
+)
+@options.option(
+    "--log-level",
+    type=click.Choice(["debug", "info", "warning", "error"]),
+    default="info",
+    show_default=True,
+    help="The least severe lines to write.",
+)
 def command(
     repo: str,
     git_credentials: Path | None,

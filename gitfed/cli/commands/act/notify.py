@@ -22,14 +22,13 @@ if TYPE_CHECKING:
 
 @click.command("notify")
 @click.argument("name", metavar="[NAME]", default="")
-@options.option("--test", "test", shared=False, is_flag=True,
-                help="Send a test message to the target of NAME; needs --notify-dir.")  # fmt: skip
+@options.option(
+    "--test", "test", shared=False, is_flag=True, help="Send a test message to the target of NAME; needs --notify-dir."
+)
 @options.NOTIFY_DIR
 @options.facts
 @options.output("text", "json", "yaml")
-def command(
-    name: str, test: bool, notify_dir: Path | None, inputs: options.Inputs, output: options.Output
-) -> int:  # fmt: skip
+def command(name: str, test: bool, notify_dir: Path | None, inputs: options.Inputs, output: options.Output) -> int:
     """Show what each Notification would say now, and send nothing; or send a test to one of them.
 
     It goes by what is recorded in Git: decisions, facts, and the commit. What API servers refused is known to the
@@ -98,8 +97,9 @@ def _print(federation: str, told: Sequence[tuple[Notification, Sequence[News]]])
         click.echo("the repository has no Notification")
     for notification, news in told:
         spec = notification.spec
-        click.echo(f"{notification.metadata.name}: to target {spec.target} by {spec.provider}, "
-                   f"of {', '.join(spec.events)}")  # fmt: skip
+        click.echo(
+            f"{notification.metadata.name}: to target {spec.target} by {spec.provider}, of {', '.join(spec.events)}"
+        )
         if not news:
             click.echo("  nothing to say")
             continue

@@ -16,10 +16,20 @@ from gitfed.offline import preview, rollback
 @click.command("rollback")
 @click.argument("commit", metavar="[COMMIT]", required=False, default="", shell_complete=complete.revisions)
 @options.facts
-@options.option("--branch", metavar="NAME", shared=False, default="",
-                help="Name of the branch that is made.  [default: revert-COMMIT]")  # fmt: skip
-@options.option("--dry-run", shared=False, type=click.Choice(["client"]), default=None,
-                help="client: show what the revert would do, and make no branch.")  # fmt: skip
+@options.option(
+    "--branch",
+    metavar="NAME",
+    shared=False,
+    default="",
+    help="Name of the branch that is made.  [default: revert-COMMIT]",
+)
+@options.option(
+    "--dry-run",
+    shared=False,
+    type=click.Choice(["client"]),
+    default=None,
+    help="client: show what the revert would do, and make no branch.",
+)
 @options.output("text", "wide", "json", "yaml", "name", "md")
 def command(commit: str, inputs: options.Inputs, branch: str, dry_run: str | None, output: options.Output) -> int:
     """Prepare the revert of a commit (default: the last one) as a branch, and show what merging it would do.

@@ -73,8 +73,12 @@ class ForgeOptions:
 
 
 @click.command("run")
-@options.option("--repo", metavar="PATH|URL", default=".",
-                help="The repository to follow: a path, or a URL.  [default: the one around this folder]")  # fmt: skip
+@options.option(
+    "--repo",
+    metavar="PATH|URL",
+    default=".",
+    help="The repository to follow: a path, or a URL.  [default: the one around this folder]",
+)
 @options.GIT_CREDENTIALS
 @options.SUBMODULES
 @options.TRUSTED_KEYS
@@ -82,72 +86,150 @@ class ForgeOptions:
 @options.option("--branch", metavar="NAME", default=None, help="The branch to follow.  [default: what HEAD names]")
 @options.credentials
 @options.option(
-    "--data-dir", type=options.Files(file_okay=False), metavar="DIR", default=None,
+    "--data-dir",
+    type=options.Files(file_okay=False),
+    metavar="DIR",
+    default=None,
     help="Where this daemon keeps its clone, its state and its cache.  [default: below XDG_STATE_HOME]",
-)  # fmt: skip
+)
 @options.option(
-    "--interval", type=options.Duration(), metavar="DURATION", default=None,
+    "--interval",
+    type=options.Duration(),
+    metavar="DURATION",
+    default=None,
     help="Time between polls of a remote; beats spec.sync.interval.",
-)  # fmt: skip
-@options.option("--concurrency", type=click.IntRange(1, 256), default=16, show_default=True,
-                help="Requests to one cluster at a time.")  # fmt: skip
+)
 @options.option(
-    "--cluster-status-update-frequency", "frequency", type=options.Duration(), metavar="DURATION", default=10.0,
+    "--concurrency",
+    type=click.IntRange(1, 256),
+    default=16,
+    show_default=True,
+    help="Requests to one cluster at a time.",
+)
+@options.option(
+    "--cluster-status-update-frequency",
+    "frequency",
+    type=options.Duration(),
+    metavar="DURATION",
+    default=10.0,
     help="Pause between two looks at a cluster's health.  [default: 10s]",
-)  # fmt: skip
+)
 @options.option(
-    "--cluster-failure-threshold", "failure", type=options.Duration(), metavar="DURATION", default=30.0,
+    "--cluster-failure-threshold",
+    "failure",
+    type=options.Duration(),
+    metavar="DURATION",
+    default=30.0,
     help="A cluster counts as failed when that was seen for this long.  [default: 30s]",
-)  # fmt: skip
+)
 @options.option(
-    "--cluster-success-threshold", "success", type=options.Duration(), metavar="DURATION", default=30.0,
+    "--cluster-success-threshold",
+    "success",
+    type=options.Duration(),
+    metavar="DURATION",
+    default=30.0,
     help="A cluster that failed counts as well again when that was seen for this long.  [default: 30s]",
-)  # fmt: skip
+)
 @options.option(
-    "--cluster-lease-duration", "lease", type=options.Duration(), metavar="DURATION", default=40.0,
+    "--cluster-lease-duration",
+    "lease",
+    type=options.Duration(),
+    metavar="DURATION",
+    default=40.0,
     help="A pulled cluster is unknown when its agent was silent for this long.  [default: 40s]",
-)  # fmt: skip
-@options.option("--push-state/--no-push-state", default=None,
-                help="Push the state branch.  [default: spec.state.push]")  # fmt: skip
+)
+@options.option("--push-state/--no-push-state", default=None, help="Push the state branch.  [default: spec.state.push]")
 @options.option(
-    "--health-address", metavar="HOST:PORT", default="127.0.0.1:8484", show_default=True,
+    "--health-address",
+    metavar="HOST:PORT",
+    default="127.0.0.1:8484",
+    show_default=True,
     help='Where /livez and /readyz answer; "" for nowhere, port 0 for any.',
-)  # fmt: skip
+)
 @options.hub
 @options.NOTIFY_DIR
-@options.option("--leader-elect", is_flag=True,
-                help="One of several daemons leads; the others stand by and take over.")  # fmt: skip
+@options.option("--leader-elect", is_flag=True, help="One of several daemons leads; the others stand by and take over.")
 @options.option(
-    "--leader-elect-resource-lock", type=click.Choice(["leases", "git"]), default=None,
+    "--leader-elect-resource-lock",
+    type=click.Choice(["leases", "git"]),
+    default=None,
     help="Where they agree: a Lease of a cluster, or a ref of the state's repository.  "
     "[default: leases in a pod or with --leader-elect-context, else git]",
-)  # fmt: skip
-@options.option("--leader-elect-context", metavar="NAME", default="",
-                help="Context of the cluster with the Lease.  [default: the one around this pod]")  # fmt: skip
-@options.option("--leader-elect-resource-namespace", metavar="NAME", default="gitfed-system", show_default=True,
-                help="Namespace of the Lease.")  # fmt: skip
-@options.option("--leader-elect-resource-name", metavar="NAME", default="gitfed", show_default=True,
-                help="Name of the Lease.")  # fmt: skip
-@options.option("--leader-elect-lease-duration", type=options.Duration(), metavar="DURATION", default=None,
-                help="After so long without a renewal another one takes over.  [default: 15s; git: 60s]")  # fmt: skip
-@options.option("--leader-elect-renew-deadline", type=options.Duration(), metavar="DURATION", default=None,
-                help="A leader that cannot renew for so long stops.  [default: 10s; git: 40s]")  # fmt: skip
-@options.option("--leader-elect-retry-period", type=options.Duration(), metavar="DURATION", default=None,
-                help="Between two attempts.  [default: 2s; git: 15s]")  # fmt: skip
+)
 @options.option(
-    "--forge", "forge_kind", type=click.Choice(["github", "gitlab", "gitea", "forgejo", "bitbucket"]), default=None,
+    "--leader-elect-context",
+    metavar="NAME",
+    default="",
+    help="Context of the cluster with the Lease.  [default: the one around this pod]",
+)
+@options.option(
+    "--leader-elect-resource-namespace",
+    metavar="NAME",
+    default="gitfed-system",
+    show_default=True,
+    help="Namespace of the Lease.",
+)
+@options.option(
+    "--leader-elect-resource-name", metavar="NAME", default="gitfed", show_default=True, help="Name of the Lease."
+)
+@options.option(
+    "--leader-elect-lease-duration",
+    type=options.Duration(),
+    metavar="DURATION",
+    default=None,
+    help="After so long without a renewal another one takes over.  [default: 15s; git: 60s]",
+)
+@options.option(
+    "--leader-elect-renew-deadline",
+    type=options.Duration(),
+    metavar="DURATION",
+    default=None,
+    help="A leader that cannot renew for so long stops.  [default: 10s; git: 40s]",
+)
+@options.option(
+    "--leader-elect-retry-period",
+    type=options.Duration(),
+    metavar="DURATION",
+    default=None,
+    help="Between two attempts.  [default: 2s; git: 15s]",
+)
+@options.option(
+    "--forge",
+    "forge_kind",
+    type=click.Choice(["github", "gitlab", "gitea", "forgejo", "bitbucket"]),
+    default=None,
     help="Set commit statuses there, one per cluster and one for all.  [default: nowhere]",
-)  # fmt: skip
-@options.option("--forge-api", metavar="URL", default="",
-                help="Address of its API.  [default: what the repository's URL tells]")  # fmt: skip
-@options.option("--forge-project", metavar="OWNER/NAME", default="",
-                help="The repository there.  [default: what the repository's URL tells]")  # fmt: skip
-@options.option("--forge-token-file", type=options.Files(exists=True, dir_okay=False), default=None, metavar="FILE",
-                help="File with its token, read once.  [default: GITFED_FORGE_TOKEN]")  # fmt: skip
-@options.option("--logging-format", type=click.Choice(["text", "json"]), default="text", show_default=True,
-                help="Form of the log on stderr.")  # fmt: skip
-@options.option("--log-level", type=click.Choice(["debug", "info", "warning", "error"]), default="info",
-                show_default=True, help="The least severe lines to write.")  # fmt: skip
+)
+@options.option(
+    "--forge-api", metavar="URL", default="", help="Address of its API.  [default: what the repository's URL tells]"
+)
+@options.option(
+    "--forge-project",
+    metavar="OWNER/NAME",
+    default="",
+    help="The repository there.  [default: what the repository's URL tells]",
+)
+@options.option(
+    "--forge-token-file",
+    type=options.Files(exists=True, dir_okay=False),
+    default=None,
+    metavar="FILE",
+    help="File with its token, read once.  [default: GITFED_FORGE_TOKEN]",
+)
+@options.option(
+    "--logging-format",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    help="Form of the log on stderr.",
+)
+@options.option(
+    "--log-level",
+    type=click.Choice(["debug", "info", "warning", "error"]),
+    default="info",
+    show_default=True,
+    help="The least severe lines to write.",
+)
 @options.value("followed", Followed)
 @options.value("clusters", Clusters)
 @options.value("telling", Telling)

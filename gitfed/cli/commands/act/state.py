@@ -27,8 +27,13 @@ def command() -> None:
 @command.command("key")
 @options.source
 @options.STATE_KEY
-@options.option("--data-dir", type=options.Files(file_okay=False), metavar="DIR", default=None,
-                help="Of the daemon or the apply whose key is meant.  [default: below XDG_STATE_HOME]")  # fmt: skip
+@options.option(
+    "--data-dir",
+    type=options.Files(file_okay=False),
+    metavar="DIR",
+    default=None,
+    help="Of the daemon or the apply whose key is meant.  [default: below XDG_STATE_HOME]",
+)
 def key(inputs: options.Inputs, state_key: Path | None, data_dir: Path | None) -> int:
     """Print the public key with which gitfed signs here, as a line to commit; the key is made where there is none.
 

@@ -18,9 +18,11 @@ from gitfed.offline.operator_orders import OrderBook
 from gitfed.views import names
 
 _SCHEDULING = options.option(
-    "--scheduling", shared=False, is_flag=True,
+    "--scheduling",
+    shared=False,
+    is_flag=True,
     help="Of deciding, not of writing: clusters and replicas stay as they are.",
-)  # fmt: skip
+)
 
 
 @click.command("suspend")
@@ -119,8 +121,10 @@ def tell(fate: orders.Fate, dropped: str = "the order was dropped") -> int:
 def no_wait(wait: bool) -> None:
     """Whether an order was carried out, the state branch says. Raises UsageError."""
     if wait:
-        raise click.UsageError("--wait reads the state branch, so it cannot be used with --server: "
-                               "gitfed get works --watch --server shows what is done")  # fmt: skip
+        raise click.UsageError(
+            "--wait reads the state branch, so it cannot be used with --server: "
+            "gitfed get works --watch --server shows what is done"
+        )
 
 
 def person() -> str:

@@ -33,20 +33,42 @@ class _Found:
 
 @click.command("join")
 @click.argument("name", metavar="CLUSTER")
-@options.option("--cluster-kubeconfig", shared=False, type=options.Files(exists=True, dir_okay=False), metavar="FILE",
-                help="An administrator's kubeconfig.  [default: as the daemon does]")  # fmt: skip
+@options.option(
+    "--cluster-kubeconfig",
+    shared=False,
+    type=options.Files(exists=True, dir_okay=False),
+    metavar="FILE",
+    help="An administrator's kubeconfig.  [default: as the daemon does]",
+)
 @options.option(
     "--cluster-context", shared=False, metavar="NAME", default="", help="Its context.  [default: the cluster's name]"
 )
 @options.option("--cluster-region", shared=False, metavar="TEXT", default="", help="spec.region")
 @options.option("--cluster-zones", shared=False, metavar="TEXT[,TEXT]", default="", help="spec.zones")
 @options.option("--cluster-provider", shared=False, metavar="TEXT", default="", help="spec.provider")
-@options.option("--labels", shared=False, metavar="KEY=VALUE[,KEY=VALUE]", default="",
-                help="metadata.labels, which policies select clusters by.")  # fmt: skip
-@options.option("--cluster-namespace", shared=False, metavar="NAME", default="gitfed-system", show_default=True,
-                help="Namespace of the account that is made there.")  # fmt: skip
-@options.option("--cluster-role", shared=False, metavar="NAME", default="cluster-admin", show_default=True,
-                help="ClusterRole of that account.")  # fmt: skip
+@options.option(
+    "--labels",
+    shared=False,
+    metavar="KEY=VALUE[,KEY=VALUE]",
+    default="",
+    help="metadata.labels, which policies select clusters by.",
+)
+@options.option(
+    "--cluster-namespace",
+    shared=False,
+    metavar="NAME",
+    default="gitfed-system",
+    show_default=True,
+    help="Namespace of the account that is made there.",
+)
+@options.option(
+    "--cluster-role",
+    shared=False,
+    metavar="NAME",
+    default="cluster-admin",
+    show_default=True,
+    help="ClusterRole of that account.",
+)
 @options.option(
     "--file",
     shared=False,
@@ -103,16 +125,20 @@ def command(
     if kubeconfig is None:
         raise UsageError("how is it reached?", hint="--cluster-kubeconfig FILE, or --kubeconfig FILE")
     makes = folder is not None and not writing.dry_run
-    found = asyncio.run(_look(checkout, name, kubeconfig, cluster_context, credentials, makes, cluster_namespace,
-                              cluster_role))  # fmt: skip
+    found = asyncio.run(
+        _look(checkout, name, kubeconfig, cluster_context, credentials, makes, cluster_namespace, cluster_role)
+    )
     check_identity(checkout, found.identity, name)
     body = _declaration(name, found, cluster_namespace if folder is not None else "", cluster_context)
     if given_labels:
         body["metadata"]["labels"] = given_labels
     spec = body["spec"]
     zones = [zone.strip() for zone in cluster_zones.split(",") if zone.strip()]
-    spec |= {key: value for key, value in (("provider", cluster_provider), ("region", cluster_region), ("zones", zones))
-             if value}  # fmt: skip
+    spec |= {
+        key: value
+        for key, value in (("provider", cluster_provider), ("region", cluster_region), ("zones", zones))
+        if value
+    }
     try:
         made = declared.Cluster.model_validate(body)
     except ValueError as error:
@@ -129,18 +155,25 @@ def command(
 
 
 def _renew(
-    checkout: desired.Checkout, name: str, kubeconfig: Path | None, context: str, credentials: options.Credentials,
+    checkout: desired.Checkout,
+    name: str,
+    kubeconfig: Path | None,
+    context: str,
+    credentials: options.Credentials,
     namespace: str,
-) -> None:  # fmt: skip
+) -> None:
     """A new token where the old one is kept. Its rights and the file of the cluster stay as they are."""
     declaration, folder = checkout.repo.clusters[name].spec, credentials.credentials_dir
     path = checkout.origin(name).path
     if declaration.secret_ref is None or folder is None:
-        raise UsageError(f"cluster {name} is declared already, without spec.secretRef: {path}",
-                         hint="a token in a folder would not be read")  # fmt: skip
+        raise UsageError(
+            f"cluster {name} is declared already, without spec.secretRef: {path}",
+            hint="a token in a folder would not be read",
+        )
     # Without an administrator's kubeconfig the token itself may make the next one, as long as it counts.
-    found = asyncio.run(_look(checkout, name, kubeconfig or credentials.kubeconfig, context, credentials, True,
-                              namespace, ""))  # fmt: skip
+    found = asyncio.run(
+        _look(checkout, name, kubeconfig or credentials.kubeconfig, context, credentials, True, namespace, "")
+    )
     _keep(folder / declaration.secret_ref.namespace / declaration.secret_ref.name, found)
     click.echo(f"the token of cluster({plain.clean(name)}) is renewed")
 
@@ -173,16 +206,23 @@ def check_identity(checkout: desired.Checkout, identity: str, name: str) -> None
     """Karmada: joining is refused if the name or the id is registered."""
     for other, cluster in checkout.repo.clusters.items():
         if other == name and cluster.spec.id and cluster.spec.id != identity:
-            raise UsageError(f"this is not {name}: its id is {identity}, in {checkout.origin(name).path} it is "
-                             f"{cluster.spec.id}")  # fmt: skip
+            raise UsageError(
+                f"this is not {name}: its id is {identity}, in {checkout.origin(name).path} it is {cluster.spec.id}"
+            )
         if identity and cluster.spec.id == identity and other != name:
             raise UsageError(f"this cluster is in the fleet already, as {other}: {checkout.origin(other).path}")
 
 
 async def _look(
-    checkout: desired.Checkout, name: str, kubeconfig: Path | None, context: str, credentials: options.Credentials,
-    makes: bool, namespace: str, role: str,
-) -> _Found:  # fmt: skip
+    checkout: desired.Checkout,
+    name: str,
+    kubeconfig: Path | None,
+    context: str,
+    credentials: options.Credentials,
+    makes: bool,
+    namespace: str,
+    role: str,
+) -> _Found:
     from gitfed.offline import joining
 
     async with unjoin.session_of(checkout, name, kubeconfig, context, credentials) as session:

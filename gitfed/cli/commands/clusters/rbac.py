@@ -16,15 +16,39 @@ from gitfed.views import services
 
 @click.command("rbac")
 @options.facts
-@options.option("-c", "--cluster", shared=False, metavar="C", required=True,
-                type=complete.CLUSTER, shell_complete=complete.clusters,
-                help="The cluster.")  # fmt: skip
-@options.option("--service-account", "account", shared=False, metavar="NAME", default="",
-                help="Whose rights.  [default: gitfed-agent for a pulled cluster, else gitfed]")  # fmt: skip
-@options.option("-n", "--namespace", shared=False, metavar="NAME", default="gitfed-system", show_default=True,
-                help="Namespace of the account, and of the inventory.")  # fmt: skip
-@options.option("--only-placed", shared=False, is_flag=True,
-                help="Only kinds that are placed there now may be made; a failover may bring others.")  # fmt: skip
+@options.option(
+    "-c",
+    "--cluster",
+    shared=False,
+    metavar="C",
+    required=True,
+    type=complete.CLUSTER,
+    shell_complete=complete.clusters,
+    help="The cluster.",
+)
+@options.option(
+    "--service-account",
+    "account",
+    shared=False,
+    metavar="NAME",
+    default="",
+    help="Whose rights.  [default: gitfed-agent for a pulled cluster, else gitfed]",
+)
+@options.option(
+    "-n",
+    "--namespace",
+    shared=False,
+    metavar="NAME",
+    default="gitfed-system",
+    show_default=True,
+    help="Namespace of the account, and of the inventory.",
+)
+@options.option(
+    "--only-placed",
+    shared=False,
+    is_flag=True,
+    help="Only kinds that are placed there now may be made; a failover may bring others.",
+)
 def command(inputs: options.Inputs, cluster: str, account: str, namespace: str, only_placed: bool) -> int:
     """Print the least rights that gitfed needs in a cluster, as RBAC objects to apply there.
 

@@ -29,37 +29,93 @@ _NO_TOKEN = "--token is to be what gitfed token create printed: six characters, 
 @click.command("register")
 @click.argument("hub", metavar="HOST:PORT")
 @options.option("--token", shared=False, metavar="TOKEN", default="", help="What gitfed token create printed.")
-@options.option("--discovery-token-ca-cert-hash", "pins", shared=False, metavar="sha256:HEX[,...]", default="",
-                help="The pin of the hub's authority; any one of several is enough.")  # fmt: skip
-@options.option("--discovery-token-unsafe-skip-ca-verification", "unsafe", shared=False, is_flag=True,
-                help="Believe whoever answers at HOST:PORT, and give them the token.")  # fmt: skip
-@options.option("--discovery-timeout", shared=False, type=options.Duration(), metavar="DURATION", default="5m",
-                show_default=True, help="How long the hub is waited for.")  # fmt: skip
-@options.option("--pool", shared=False, metavar="NAME", default="",
-                help="Register the members of this pool, in place of a cluster.")  # fmt: skip
-@options.option("--hub-credentials", shared=False, type=options.Files(file_okay=False), metavar="DIR", default=None,
-                help="With --pool: folder that gets what its members are known by.")  # fmt: skip
-@options.option("--cluster-name", shared=False, metavar="NAME", default="",
-                help="What the cluster is called in the fleet.  [default: --cluster-context]")  # fmt: skip
-@options.option("--cluster-kubeconfig", shared=False, type=options.Files(exists=True, dir_okay=False), metavar="FILE",
-                help="An administrator's kubeconfig of the cluster.")  # fmt: skip
-@options.option("--cluster-context", shared=False, metavar="NAME", default="",
-                help="Its context.  [default: the cluster's name]")  # fmt: skip
-@options.option("-n", "--namespace", shared=False, metavar="NAME", default="gitfed-system", show_default=True,
-                help="Where the agent lives.")  # fmt: skip
-@options.option("--cluster-role", shared=False, metavar="NAME", default="cluster-admin", show_default=True,
-                help='ClusterRole of the agent; "" for none: gitfed rbac makes the least one.')  # fmt: skip
+@options.option(
+    "--discovery-token-ca-cert-hash",
+    "pins",
+    shared=False,
+    metavar="sha256:HEX[,...]",
+    default="",
+    help="The pin of the hub's authority; any one of several is enough.",
+)
+@options.option(
+    "--discovery-token-unsafe-skip-ca-verification",
+    "unsafe",
+    shared=False,
+    is_flag=True,
+    help="Believe whoever answers at HOST:PORT, and give them the token.",
+)
+@options.option(
+    "--discovery-timeout",
+    shared=False,
+    type=options.Duration(),
+    metavar="DURATION",
+    default="5m",
+    show_default=True,
+    help="How long the hub is waited for.",
+)
+@options.option(
+    "--pool", shared=False, metavar="NAME", default="", help="Register the members of this pool, in place of a cluster."
+)
+@options.option(
+    "--hub-credentials",
+    shared=False,
+    type=options.Files(file_okay=False),
+    metavar="DIR",
+    default=None,
+    help="With --pool: folder that gets what its members are known by.",
+)
+@options.option(
+    "--cluster-name",
+    shared=False,
+    metavar="NAME",
+    default="",
+    help="What the cluster is called in the fleet.  [default: --cluster-context]",
+)
+@options.option(
+    "--cluster-kubeconfig",
+    shared=False,
+    type=options.Files(exists=True, dir_okay=False),
+    metavar="FILE",
+    help="An administrator's kubeconfig of the cluster.",
+)
+@options.option(
+    "--cluster-context", shared=False, metavar="NAME", default="", help="Its context.  [default: the cluster's name]"
+)
+@options.option(
+    "-n",
+    "--namespace",
+    shared=False,
+    metavar="NAME",
+    default="gitfed-system",
+    show_default=True,
+    help="Where the agent lives.",
+)
+@options.option(
+    "--cluster-role",
+    shared=False,
+    metavar="NAME",
+    default="cluster-admin",
+    show_default=True,
+    help='ClusterRole of the agent; "" for none: gitfed rbac makes the least one.',
+)
 @options.option("--cluster-provider", shared=False, metavar="TEXT", default="", help="spec.provider")
 @options.option("--cluster-region", shared=False, metavar="TEXT", default="", help="spec.region")
 @options.option("--cluster-zones", shared=False, metavar="TEXT[,TEXT]", default="", help="spec.zones")
 @options.option("--agent-image", shared=False, metavar="IMAGE", default=IMAGE, show_default=True, help="Of the agent.")
-@options.option("--file", shared=False, metavar="PATH", default="",
-                help="File of the declaration.  [default: clusters/NAME.yaml]")  # fmt: skip
-@options.option("--allow-exec-credentials", is_flag=True,
-                help="Let a kubeconfig start programs (exec, auth-provider) on this machine.")  # fmt: skip
-@options.option("--pull-request", shared=False, is_flag=True,
-                help="Push the file as branch gitfed/register-NAME, and say where its pull request "
-                "is opened.")  # fmt: skip
+@options.option(
+    "--file", shared=False, metavar="PATH", default="", help="File of the declaration.  [default: clusters/NAME.yaml]"
+)
+@options.option(
+    "--allow-exec-credentials",
+    is_flag=True,
+    help="Let a kubeconfig start programs (exec, auth-provider) on this machine.",
+)
+@options.option(
+    "--pull-request",
+    shared=False,
+    is_flag=True,
+    help="Push the file as branch gitfed/register-NAME, and say where its pull request is opened.",
+)
 @desired.writing
 def command(
     hub: str,
@@ -112,8 +168,9 @@ def command(
         of_a_cluster = cluster_name or cluster_context or cluster_kubeconfig or pull_request
         if of_a_cluster or writing.repo or writing.commit or writing.dry_run:
             raise click.UsageError("--pool and --hub-credentials are for members of a pool, and make no cluster's file")
-        return _register_pool(pool, hub_credentials, _address(hub), token, _pins(pins, unsafe=unsafe, needed=True),
-                              discovery_timeout)  # fmt: skip
+        return _register_pool(
+            pool, hub_credentials, _address(hub), token, _pins(pins, unsafe=unsafe, needed=True), discovery_timeout
+        )
     name = cluster_name or cluster_context
     if not name:
         raise click.UsageError("what is the cluster called? --cluster-name NAME")
@@ -199,8 +256,10 @@ def _register_pool(pool: str, folder: Path | None, hub: str, token: str, pins: t
 
 def _check_declared(checkout: desired.Checkout, name: str) -> None:
     if name in checkout.repo.clusters and checkout.cluster(name).spec.sync_mode != "Pull":
-        raise UsageError(f"cluster {name} is declared already, with syncMode Push: {checkout.origin(name).path}",
-                         hint="choose another --cluster-name, or change the file first")  # fmt: skip
+        raise UsageError(
+            f"cluster {name} is declared already, with syncMode Push: {checkout.origin(name).path}",
+            hint="choose another --cluster-name, or change the file first",
+        )
 
 
 def _declare(checkout: desired.Checkout, declared: dict[str, Any], path: str) -> None:
@@ -234,9 +293,11 @@ def _pins(text: str, *, unsafe: bool, needed: bool) -> tuple[str, ...]:
     if found and unsafe:
         raise click.UsageError("--discovery-token-unsafe-skip-ca-verification and a pin exclude each other")
     if needed and not found and not unsafe:
-        raise UsageError("how is the hub known? --discovery-token-ca-cert-hash sha256:HEX",
-                         hint="gitfed token create --print-register-command prints it; without a pin anybody could "
-                         "answer: --discovery-token-unsafe-skip-ca-verification takes that")  # fmt: skip
+        raise UsageError(
+            "how is the hub known? --discovery-token-ca-cert-hash sha256:HEX",
+            hint="gitfed token create --print-register-command prints it; without a pin anybody could "
+            "answer: --discovery-token-unsafe-skip-ca-verification takes that",
+        )
     return found
 
 

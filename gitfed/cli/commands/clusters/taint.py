@@ -37,8 +37,9 @@ class _Wish:
 
 
 @click.command("taint")
-@click.argument("words", metavar="[clusters] CLUSTER... TAINT...", nargs=-1, required=True,
-                shell_complete=complete.clusters)  # fmt: skip
+@click.argument(
+    "words", metavar="[clusters] CLUSTER... TAINT...", nargs=-1, required=True, shell_complete=complete.clusters
+)
 @options.option("--overwrite", shared=False, is_flag=True, help="Change the value of a taint that is there.")
 @desired.writing
 def command(words: tuple[str, ...], overwrite: bool, writing: desired.Writing) -> int:

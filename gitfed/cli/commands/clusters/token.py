@@ -28,12 +28,21 @@ def _of_hub(command: _Command) -> _Command:
     """--repo and --data-dir, which say whose hub is meant."""
     for add in reversed(
         (
-            options.option("--repo", metavar="PATH|URL", default=".",
-                           help="The repository that the daemon follows.  [default: the one around this folder]"),
-            options.option("--data-dir", type=options.Files(file_okay=False), metavar="DIR", default=None,
-                           help="The daemon's.  [default: below XDG_STATE_HOME]"),
+            options.option(
+                "--repo",
+                metavar="PATH|URL",
+                default=".",
+                help="The repository that the daemon follows.  [default: the one around this folder]",
+            ),
+            options.option(
+                "--data-dir",
+                type=options.Files(file_okay=False),
+                metavar="DIR",
+                default=None,
+                help="The daemon's.  [default: below XDG_STATE_HOME]",
+            ),
         )
-    ):  # fmt: skip
+    ):
         command = add(command)
     return command
 
@@ -49,18 +58,37 @@ def command() -> None:
 
 
 @command.command("create")
-@options.option("--print-register-command", shared=False, is_flag=True,
-                help="Print the command that registers a cluster, not the token alone.")  # fmt: skip
-@options.option("--ttl", shared=False, type=options.Duration(), metavar="DURATION", default="24h", show_default=True,
-                help="How long it can be used; 0: for ever.")  # fmt: skip
+@options.option(
+    "--print-register-command",
+    shared=False,
+    is_flag=True,
+    help="Print the command that registers a cluster, not the token alone.",
+)
+@options.option(
+    "--ttl",
+    shared=False,
+    type=options.Duration(),
+    metavar="DURATION",
+    default="24h",
+    show_default=True,
+    help="How long it can be used; 0: for ever.",
+)
 @options.option("--description", shared=False, metavar="TEXT", default="", help="What it is for.")
-@options.option("--cluster-name", shared=False, metavar="NAME", default="",
-                type=complete.CLUSTER, shell_complete=complete.clusters,
-                help="For this cluster alone, even if it is known: its certificate is replaced then.")  # fmt: skip
-@options.option("--pool", shared=False, metavar="NAME", default="",
-                help="For the members of this pool, in place of a cluster.")  # fmt: skip
-@options.option("--hub-url", metavar="URL", default="",
-                help="Where agents reach the hub.  [default: what the daemon wrote down]")  # fmt: skip
+@options.option(
+    "--cluster-name",
+    shared=False,
+    metavar="NAME",
+    default="",
+    type=complete.CLUSTER,
+    shell_complete=complete.clusters,
+    help="For this cluster alone, even if it is known: its certificate is replaced then.",
+)
+@options.option(
+    "--pool", shared=False, metavar="NAME", default="", help="For the members of this pool, in place of a cluster."
+)
+@options.option(
+    "--hub-url", metavar="URL", default="", help="Where agents reach the hub.  [default: what the daemon wrote down]"
+)
 @_of_hub
 def create(
     print_register_command: bool,
@@ -181,8 +209,10 @@ def _ledger(repo: str, data_dir: Path | None) -> _Change:
 
     folder = _folder(repo, data_dir)
     if not (folder / "ca.crt").exists():
-        raise UsageError(f"no hub with TLS has run with the data folder {folder.parent}",
-                         hint="start gitfed run --hub-address first, or name its --data-dir")  # fmt: skip
+        raise UsageError(
+            f"no hub with TLS has run with the data folder {folder.parent}",
+            hint="start gitfed run --hub-address first, or name its --data-dir",
+        )
     return lambda how: assembly.change_ledger(wiring.Options(repo=repo, data_dir=data_dir), how)
 
 
@@ -202,8 +232,10 @@ def _register_command(repo: str, data_dir: Path | None, hub_url: str, pool: str)
     url = urlsplit(hub_url or assembly.written_url(folder))
     authorities = assembly.written_authorities(folder)
     if url.scheme != "https" or not url.hostname or not authorities:
-        raise UsageError("it is not known where agents reach the hub, or by which authority",
-                         hint="start gitfed run --hub-address first; --hub-url names another address")  # fmt: skip
+        raise UsageError(
+            "it is not known where agents reach the hub, or by which authority",
+            hint="start gitfed run --hub-address first; --hub-url names another address",
+        )
     host = f"[{url.hostname}]" if ":" in url.hostname else url.hostname
     pins = ",".join(certificate_pins.pins(authorities))
     whose = f" --pool {pool} --hub-credentials pool-{pool}" if pool else ""

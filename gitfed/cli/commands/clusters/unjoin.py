@@ -22,16 +22,31 @@ if TYPE_CHECKING:
 @click.command("unjoin")
 @click.argument("name", metavar="CLUSTER", type=complete.CLUSTER, shell_complete=complete.clusters)
 @options.option("--delete-objects", "objects", shared=False, flag_value="delete", help="Delete what gitfed put there.")
-@options.option("--keep-objects", "objects", shared=False, flag_value="keep",
-                help="Leave it there, as nobody's of gitfed.")  # fmt: skip
-@options.option("--cluster-kubeconfig", shared=False, type=options.Files(exists=True, dir_okay=False), metavar="FILE",
-                help="Reach the cluster by this kubeconfig.  [default: as the daemon does]")  # fmt: skip
-@options.option("--cluster-context", shared=False, metavar="NAME", default="",
-                help="Its context.  [default: the cluster's name]")  # fmt: skip
-@options.option("--wait", shared=False, type=options.Duration(), default="60s", show_default=True, metavar="DURATION",
-                help="How long deleted objects may take to go.")  # fmt: skip
-@options.option("--force", shared=False, is_flag=True,
-                help="Also when the cluster cannot be reached: what runs there stays there.")  # fmt: skip
+@options.option(
+    "--keep-objects", "objects", shared=False, flag_value="keep", help="Leave it there, as nobody's of gitfed."
+)
+@options.option(
+    "--cluster-kubeconfig",
+    shared=False,
+    type=options.Files(exists=True, dir_okay=False),
+    metavar="FILE",
+    help="Reach the cluster by this kubeconfig.  [default: as the daemon does]",
+)
+@options.option(
+    "--cluster-context", shared=False, metavar="NAME", default="", help="Its context.  [default: the cluster's name]"
+)
+@options.option(
+    "--wait",
+    shared=False,
+    type=options.Duration(),
+    default="60s",
+    show_default=True,
+    metavar="DURATION",
+    help="How long deleted objects may take to go.",
+)
+@options.option(
+    "--force", shared=False, is_flag=True, help="Also when the cluster cannot be reached: what runs there stays there."
+)
 @options.credentials
 @options.PROGRESS
 @desired.writing
@@ -83,9 +98,13 @@ def command(
 
 
 def preview(
-    checkout: desired.Checkout, name: str, objects: str, kubeconfig: Path | None, context: str,
+    checkout: desired.Checkout,
+    name: str,
+    objects: str,
+    kubeconfig: Path | None,
+    context: str,
     credentials: options.Credentials,
-) -> None:  # fmt: skip
+) -> None:
     """What would become of each object in the cluster."""
     from gitfed.offline import leaving, state_inputs
 
@@ -114,9 +133,15 @@ def preview(
 
 
 def clean(
-    checkout: desired.Checkout, name: str, objects: str, kubeconfig: Path | None, context: str, wait: float,
-    force: bool, credentials: options.Credentials,
-) -> Left | None:  # fmt: skip
+    checkout: desired.Checkout,
+    name: str,
+    objects: str,
+    kubeconfig: Path | None,
+    context: str,
+    wait: float,
+    force: bool,
+    credentials: options.Credentials,
+) -> Left | None:
     """What became of its objects; None: it could not be reached, and leaves by force."""
     from gitfed.offline import leaving, state_inputs
 
@@ -186,9 +211,11 @@ def session_of(
     if kubeconfig is None:
         declared = checkout.cluster(name)
         made = wiring.Options(
-            "", kubeconfig=load.kubeconfig_paths(credentials), credentials_dir=credentials.credentials_dir,
+            "",
+            kubeconfig=load.kubeconfig_paths(credentials),
+            credentials_dir=credentials.credentials_dir,
             allow_exec=credentials.allow_exec,
-        )  # fmt: skip
+        )
         return wiring.open_sessions(made)(declared)
     return session_by(kubeconfig, name, context, allow_exec=credentials.allow_exec)
 

@@ -16,20 +16,46 @@ from gitfed.errors import HubError, HubUnreachable, UsageError
 @click.command("unregister")
 @click.argument("name", metavar="CLUSTER", type=complete.CLUSTER, shell_complete=complete.clusters)
 @options.option("--delete-objects", "objects", shared=False, flag_value="delete", help="Delete what gitfed put there.")
-@options.option("--keep-objects", "objects", shared=False, flag_value="keep",
-                help="Leave it there, as nobody's of gitfed.")  # fmt: skip
-@options.option("--cluster-kubeconfig", shared=False, type=options.Files(exists=True, dir_okay=False), metavar="FILE",
-                required=True, help="An administrator's kubeconfig of the cluster.")  # fmt: skip
-@options.option("--cluster-context", shared=False, metavar="NAME", default="",
-                help="Its context.  [default: the cluster's name]")  # fmt: skip
-@options.option("-n", "--namespace", shared=False, metavar="NAME", default="gitfed-system", show_default=True,
-                help="Where the agent lives.")  # fmt: skip
-@options.option("--wait", shared=False, type=options.Duration(), default="60s", show_default=True, metavar="DURATION",
-                help="How long the agent's pod may take to end, and then deleted objects to go.")  # fmt: skip
-@options.option("--force", shared=False, is_flag=True,
-                help="Also when the hub cannot be reached: the certificate counts on then.")  # fmt: skip
-@options.option("--allow-exec-credentials", is_flag=True,
-                help="Let a kubeconfig start programs (exec, auth-provider) on this machine.")  # fmt: skip
+@options.option(
+    "--keep-objects", "objects", shared=False, flag_value="keep", help="Leave it there, as nobody's of gitfed."
+)
+@options.option(
+    "--cluster-kubeconfig",
+    shared=False,
+    type=options.Files(exists=True, dir_okay=False),
+    metavar="FILE",
+    required=True,
+    help="An administrator's kubeconfig of the cluster.",
+)
+@options.option(
+    "--cluster-context", shared=False, metavar="NAME", default="", help="Its context.  [default: the cluster's name]"
+)
+@options.option(
+    "-n",
+    "--namespace",
+    shared=False,
+    metavar="NAME",
+    default="gitfed-system",
+    show_default=True,
+    help="Where the agent lives.",
+)
+@options.option(
+    "--wait",
+    shared=False,
+    type=options.Duration(),
+    default="60s",
+    show_default=True,
+    metavar="DURATION",
+    help="How long the agent's pod may take to end, and then deleted objects to go.",
+)
+@options.option(
+    "--force", shared=False, is_flag=True, help="Also when the hub cannot be reached: the certificate counts on then."
+)
+@options.option(
+    "--allow-exec-credentials",
+    is_flag=True,
+    help="Let a kubeconfig start programs (exec, auth-provider) on this machine.",
+)
 @options.PROGRESS
 @desired.writing
 def command(
@@ -90,8 +116,10 @@ def _stop(
         async with unjoin.session_by(kubeconfig, name, context, allow_exec=credentials.allow_exec) as session:
             present = await member_steps.look(session, namespace)
             if present.cluster and present.cluster != name:
-                raise UsageError(f"the agent in namespace {namespace} is that of cluster {present.cluster}",
-                                 hint="name the cluster's own context with --cluster-context")  # fmt: skip
+                raise UsageError(
+                    f"the agent in namespace {namespace} is that of cluster {present.cluster}",
+                    hint="name the cluster's own context with --cluster-context",
+                )
             await member_steps.stop(session, namespace, wait)
 
     asyncio.run(work())

@@ -21,11 +21,19 @@ SCHEMA = "gitfed.io/blame/v1"
 @click.command("blame")
 @click.argument("what", metavar="KIND/[NS/]NAME", shell_complete=complete.workloads)
 @options.source
-@options.option("--cluster", "only", shared=False, metavar="NAME", default="",
-                type=complete.CLUSTER, shell_complete=complete.clusters,
-                help="Only this cluster.")  # fmt: skip
-@options.option("-n", "--namespace", shared=False, metavar="NS", default="",
-                help="Namespace, when WHAT does not name it.")  # fmt: skip
+@options.option(
+    "--cluster",
+    "only",
+    shared=False,
+    metavar="NAME",
+    default="",
+    type=complete.CLUSTER,
+    shell_complete=complete.clusters,
+    help="Only this cluster.",
+)
+@options.option(
+    "-n", "--namespace", shared=False, metavar="NS", default="", help="Namespace, when WHAT does not name it."
+)
 @options.output("text", "json", "yaml")
 def command(what: str, inputs: options.Inputs, only: str, namespace: str, output: options.Output) -> int:
     """Say which commit and which facts gave each cluster its share of an object, and since when.

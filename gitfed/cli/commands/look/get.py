@@ -59,8 +59,13 @@ class Thing(click.ParamType[str]):
 
 
 def _named(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
-    offer = {"clusters": complete.clusters, "agents": complete.clusters, "policies": complete.policies,
-             "bindings": complete.workloads, "events": complete.workloads}  # fmt: skip
+    offer = {
+        "clusters": complete.clusters,
+        "agents": complete.clusters,
+        "policies": complete.policies,
+        "bindings": complete.workloads,
+        "events": complete.workloads,
+    }
     found = offer.get(ctx.params.get("thing") or "")
     return found(ctx, param, incomplete) if found else []
 
@@ -161,8 +166,10 @@ def command(
         wanted = from_hub.Asked(thing, only, namespace, cluster)
         return from_hub.get(load.hub(server, credentials), wanted, output, watch=watch)
     if thing == "agents":
-        raise UsageError("agents connect to the hub of a running daemon, and only that knows of them",
-                         hint="--server says where it is")  # fmt: skip
+        raise UsageError(
+            "agents connect to the hub of a running daemon, and only that knows of them",
+            hint="--server says where it is",
+        )
     if watch:
         raise click.UsageError("--watch follows a running daemon: --server says where its hub is")
     session = load.Session(inputs, credentials)

@@ -57,8 +57,14 @@ _option = functools.partial(options.option, shared=False)
 @_option("--desired-file", type=_FILE, metavar="FILE", help="The object as it is in the repository; a file as for -f.")
 @_option("--observed-file", type=_FILE, metavar="FILE", help="The object as it is in a cluster.")
 @_option("--status-file", type=_FILE, metavar="FILE", help="AggregatedStatusItems, a document each.")
-@_option("--desired-replica", type=click.IntRange(0, 2**31 - 1), default=0, show_default=True, metavar="N",
-         help="For ReviseReplica.")  # fmt: skip
+@_option(
+    "--desired-replica",
+    type=click.IntRange(0, 2**31 - 1),
+    default=0,
+    show_default=True,
+    metavar="N",
+    help="For ReviseReplica.",
+)
 @_option(
     "--cases",
     "folder",
@@ -112,8 +118,13 @@ def command(
     4 the repository cannot be read.
     """
     rules, objects = _named(what)
-    modes = {"--check": checking, "--edit": editing, "--cases": folder is not None, "--base": bool(base),
-             "--operation or an object": bool(operation or objects)}  # fmt: skip
+    modes = {
+        "--check": checking,
+        "--edit": editing,
+        "--cases": folder is not None,
+        "--base": bool(base),
+        "--operation or an object": bool(operation or objects),
+    }
     chosen = [name for name, given in modes.items() if given]
     if len(chosen) > 1:
         raise click.UsageError(f"{' and '.join(chosen)} cannot be combined")
@@ -227,9 +238,13 @@ class _Given:
 
 
 def _ask(
-    session: load.Session, only: rule_files.RuleFiles | None, what: str, operation: str, given: _Given,
+    session: load.Session,
+    only: rule_files.RuleFiles | None,
+    what: str,
+    operation: str,
+    given: _Given,
     output: options.Output,
-) -> int:  # fmt: skip
+) -> int:
     """`only`: nothing else is asked than these rules."""
     template = None
     if what:
@@ -301,9 +316,9 @@ def _compare(session: load.Session, base: str, output: options.Output) -> int:
                 changes.append(change)
     interpret_show.changes(changes, len(session.repo.manifests), output)
     failed = any(isinstance(one.after, Unknown) for one in changes)
-    return exits.first([
-        load.tell(after.problems()), exits.INVALID if failed else exits.OK, exits.DIFFERENT if changes else exits.OK,
-    ])  # fmt: skip
+    return exits.first(
+        [load.tell(after.problems()), exits.INVALID if failed else exits.OK, exits.DIFFERENT if changes else exits.OK]
+    )
 
 
 def _changed(

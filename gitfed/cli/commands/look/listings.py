@@ -48,9 +48,14 @@ def _statuses(session: load.Session, fleet: FleetSnapshot, plan: Plan) -> dict[O
     if fleet.live is None:
         return {key: bindings.recorded(one) for key, one in past.statuses.items()}
     seen = status.of_plan(
-        plan, session.repo, fleet.live.objects, fleet.live.clusters, inputs.interpreter_of(session.repo, past),
-        time_text(session.now), status.refusals(plan, past),
-    )  # fmt: skip
+        plan,
+        session.repo,
+        fleet.live.objects,
+        fleet.live.clusters,
+        inputs.interpreter_of(session.repo, past),
+        time_text(session.now),
+        status.refusals(plan, past),
+    )
     return {key: bindings.seen(one) for key, one in seen.items()}
 
 
@@ -156,8 +161,14 @@ def chosen(found: listing.Listing, only: Sequence[str], namespace: str) -> listi
     of = found.names if found.of is None else found.of
     items = [item for name, item in zip(of, found.items, strict=True) if name in called]
     document = None if found.document is None else {**found.document, found.kind: items}
-    return replace(found, rows=[found.rows[index] for index in kept], names=called, items=items, document=document,
-                   of=None if found.of is None else [name for name in of if name in called])  # fmt: skip
+    return replace(
+        found,
+        rows=[found.rows[index] for index in kept],
+        names=called,
+        items=items,
+        document=document,
+        of=None if found.of is None else [name for name in of if name in called],
+    )
 
 
 def _as_listed(found: listing.Listing, name: str, spelled: list[set[str]]) -> str:

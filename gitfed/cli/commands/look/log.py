@@ -23,8 +23,17 @@ _MOST = 5
 @click.command("log")
 @click.argument("what", metavar="[KIND/[NS/]NAME]", required=False, default="", shell_complete=complete.workloads)
 @options.source
-@options.option("-n", "--max-count", "count", shared=False, type=click.IntRange(1), default=20, show_default=True,
-                metavar="N", help="At most so many entries.")  # fmt: skip
+@options.option(
+    "-n",
+    "--max-count",
+    "count",
+    shared=False,
+    type=click.IntRange(1),
+    default=20,
+    show_default=True,
+    metavar="N",
+    help="At most so many entries.",
+)
 @options.option("--namespace", shared=False, metavar="NS", default="", help="Namespace, when WHAT does not name it.")
 @options.output("text", "wide", "json", "yaml", "name")
 def command(what: str, inputs: options.Inputs, count: int, namespace: str, output: options.Output) -> int:

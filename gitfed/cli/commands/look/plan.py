@@ -16,9 +16,12 @@ from gitfed.views import plans
 @options.facts_or_live
 @options.credentials
 @options.option(
-    "--out", shared=False, type=options.Files(dir_okay=False), metavar="FILE",
+    "--out",
+    shared=False,
+    type=options.Files(dir_okay=False),
+    metavar="FILE",
     help="Save commit, decisions and changes with their digest, without bodies, for: gitfed apply FILE.",
-)  # fmt: skip
+)
 @options.output("text", "wide", "json", "yaml", "name", "md")
 def command(inputs: options.Inputs, credentials: options.Credentials, output: options.Output, out: Path | None) -> int:
     """Show what a commit would do to the fleet: which cluster gets what and why, and what would change there.

@@ -24,14 +24,25 @@ SCHEMA = "gitfed.io/manifests/v1"
 @click.command("render")
 @options.facts
 @options.option(
-    "-c", "--cluster", "clusters", shared=False, multiple=True, metavar="C",
-    type=complete.CLUSTER, shell_complete=complete.clusters,
+    "-c",
+    "--cluster",
+    "clusters",
+    shared=False,
+    multiple=True,
+    metavar="C",
+    type=complete.CLUSTER,
+    shell_complete=complete.clusters,
     help="Only this cluster; may be repeated.",
-)  # fmt: skip
+)
 @options.option(
-    "-d", "--dir", "folder", shared=False, type=options.Files(file_okay=False), metavar="DIR",
+    "-d",
+    "--dir",
+    "folder",
+    shared=False,
+    type=options.Files(file_okay=False),
+    metavar="DIR",
     help="Write files DIR/CLUSTER/NAMESPACE/NAME-KIND.GROUP.yaml instead of printing.",
-)  # fmt: skip
+)
 @options.option("--with-secrets", shared=False, is_flag=True, help="With -d: Secrets too, readable by you alone.")
 @options.output("text", "yaml", "json", "name", secrets=True)
 def command(

@@ -26,18 +26,41 @@ _PLAIN_MARKER = "[//]: # (gitfed.io/diff)"
 @click.command("review")
 @click.argument("revisions", metavar="[BASE..HEAD]", default="", shell_complete=complete.revisions)
 @options.facts
-@options.option("--forge", "kind", metavar="KIND", shared=False, default="",
-                type=click.Choice(["", *forge.KINDS, "forgejo"]),
-                help="github, gitlab, gitea (Forgejo too) or bitbucket.  [default: the CI's]")  # fmt: skip
+@options.option(
+    "--forge",
+    "kind",
+    metavar="KIND",
+    shared=False,
+    default="",
+    type=click.Choice(["", *forge.KINDS, "forgejo"]),
+    help="github, gitlab, gitea (Forgejo too) or bitbucket.  [default: the CI's]",
+)
 @options.option("--api", metavar="URL", shared=False, default="", help="Address of its API.  [default: the CI's]")
-@options.option("--project", metavar="OWNER/NAME", shared=False, default="",
-                help="The repository there.  [default: the CI's]")  # fmt: skip
-@options.option("--number", metavar="N", shared=False, type=click.IntRange(1), default=None,
-                help="The pull request.  [default: the CI's]")  # fmt: skip
-@options.option("--cluster-statuses/--no-cluster-statuses", shared=False, default=True, show_default=True,
-                help="A status for every cluster that would be changed, beside the one for all.")  # fmt: skip
-@options.option("--dry-run", shared=False, type=click.Choice(["client"]), default=None,
-                help="client: print the comment, and tell no forge.")  # fmt: skip
+@options.option(
+    "--project", metavar="OWNER/NAME", shared=False, default="", help="The repository there.  [default: the CI's]"
+)
+@options.option(
+    "--number",
+    metavar="N",
+    shared=False,
+    type=click.IntRange(1),
+    default=None,
+    help="The pull request.  [default: the CI's]",
+)
+@options.option(
+    "--cluster-statuses/--no-cluster-statuses",
+    shared=False,
+    default=True,
+    show_default=True,
+    help="A status for every cluster that would be changed, beside the one for all.",
+)
+@options.option(
+    "--dry-run",
+    shared=False,
+    type=click.Choice(["client"]),
+    default=None,
+    help="client: print the comment, and tell no forge.",
+)
 @options.output("text", "json", "yaml")
 def command(
     revisions: str,
@@ -68,9 +91,12 @@ def command(
     """
     request = pipeline.found(os.environ)
     request = replace(
-        request, kind=kind or request.kind, api=api or request.api, project=project or request.project,
+        request,
+        kind=kind or request.kind,
+        api=api or request.api,
+        project=project or request.project,
         number=number or request.number,
-    )  # fmt: skip
+    )
     shown, head = _shown(revisions, inputs, request)
     found = list(compare.manifests(shown.review))
     statuses = commit_status.of_review(

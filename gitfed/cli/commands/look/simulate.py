@@ -16,25 +16,72 @@ from gitfed.views import simulations
 
 @click.command("simulate")
 @options.facts
-@options.option("--fail", "fails", shared=False, multiple=True,
-                shell_complete=complete.failing, metavar="TARGET[@TIME]",
-                help="What fails: cluster/NAME, region/NAME, zone/NAME or provider/NAME. May be repeated.")  # fmt: skip
-@options.option("--recover", "recovers", shared=False, multiple=True,
-                shell_complete=complete.failing, metavar="TARGET[@TIME]",
-                help="What comes back.  [default time: half of --until]")  # fmt: skip
-@options.option("--taint", "taints", shared=False, multiple=True,
-                shell_complete=complete.failing, metavar="TARGET:KEY[=VALUE]:EFFECT[@TIME]",
-                help="A taint that a person sets, with the effect NoSchedule or NoExecute.")  # fmt: skip
-@options.option("--until", shared=False, type=options.Duration(), default=1800.0, metavar="DURATION",
-                help="When the clock stops, 720h at most.  [default: 30m]")  # fmt: skip
-@options.option("--healthy-after", shared=False, type=options.Duration(), default=30.0, metavar="DURATION",
-                help="How long a new copy takes to be healthy.  [default: 30s]")  # fmt: skip
-@options.option("--n-minus-one", "each", shared=False, is_flag=True,
-                help="Instead: let every cluster and region fail alone; say what would lose replicas.")  # fmt: skip
-@options.option("--cluster-failure-threshold", "failure", type=options.Duration(), metavar="DURATION", default=30.0,
-                help="As for gitfed run.  [default: 30s]")  # fmt: skip
-@options.option("--cluster-success-threshold", "success", type=options.Duration(), metavar="DURATION", default=30.0,
-                help="As for gitfed run.  [default: 30s]")  # fmt: skip
+@options.option(
+    "--fail",
+    "fails",
+    shared=False,
+    multiple=True,
+    shell_complete=complete.failing,
+    metavar="TARGET[@TIME]",
+    help="What fails: cluster/NAME, region/NAME, zone/NAME or provider/NAME. May be repeated.",
+)
+@options.option(
+    "--recover",
+    "recovers",
+    shared=False,
+    multiple=True,
+    shell_complete=complete.failing,
+    metavar="TARGET[@TIME]",
+    help="What comes back.  [default time: half of --until]",
+)
+@options.option(
+    "--taint",
+    "taints",
+    shared=False,
+    multiple=True,
+    shell_complete=complete.failing,
+    metavar="TARGET:KEY[=VALUE]:EFFECT[@TIME]",
+    help="A taint that a person sets, with the effect NoSchedule or NoExecute.",
+)
+@options.option(
+    "--until",
+    shared=False,
+    type=options.Duration(),
+    default=1800.0,
+    metavar="DURATION",
+    help="When the clock stops, 720h at most.  [default: 30m]",
+)
+@options.option(
+    "--healthy-after",
+    shared=False,
+    type=options.Duration(),
+    default=30.0,
+    metavar="DURATION",
+    help="How long a new copy takes to be healthy.  [default: 30s]",
+)
+@options.option(
+    "--n-minus-one",
+    "each",
+    shared=False,
+    is_flag=True,
+    help="Instead: let every cluster and region fail alone; say what would lose replicas.",
+)
+@options.option(
+    "--cluster-failure-threshold",
+    "failure",
+    type=options.Duration(),
+    metavar="DURATION",
+    default=30.0,
+    help="As for gitfed run.  [default: 30s]",
+)
+@options.option(
+    "--cluster-success-threshold",
+    "success",
+    type=options.Duration(),
+    metavar="DURATION",
+    default=30.0,
+    help="As for gitfed run.  [default: 30s]",
+)
 @options.output("text", "json", "yaml")
 def command(
     inputs: options.Inputs,
@@ -75,9 +122,13 @@ def command(
     past = session.decisions(fleet)
     problems = load.tell_errors(session.repo.problems)
     stage = rehearsal.Rehearsal(
-        session.repo, fleet, past, interpreter_of(session.repo, past), session.now,
+        session.repo,
+        fleet,
+        past,
+        interpreter_of(session.repo, past),
+        session.now,
         rehearsal.Options(until, thresholds=recorded_facts.Thresholds(failure, success), healthy_after=healthy_after),
-    )  # fmt: skip
+    )
     count = progress.of_command().count
     if each:
         total = len(stage.targets())

@@ -30,11 +30,22 @@ _NAMED = 8
 @click.command("test")
 @click.argument("path", metavar="[PATH|NAME]", required=False, default="")
 @options.source
-@options.option("--now", type=options.Rfc3339(), metavar="RFC3339", shared=False,
-                help="Try at this time.  [default: that of the facts, else of the commit]")  # fmt: skip
+@options.option(
+    "--now",
+    type=options.Rfc3339(),
+    metavar="RFC3339",
+    shared=False,
+    help="Try at this time.  [default: that of the facts, else of the commit]",
+)
 @options.option("--update", shared=False, is_flag=True, help="Write snapshots anew, in the worktree; review them.")
-@options.option("--junit", "report", shared=False, type=options.Files(dir_okay=False), metavar="FILE",
-                help="Also write the results as JUnit XML.")  # fmt: skip
+@options.option(
+    "--junit",
+    "report",
+    shared=False,
+    type=options.Files(dir_okay=False),
+    metavar="FILE",
+    help="Also write the results as JUnit XML.",
+)
 @options.output("text", "json", "yaml", "name")
 def command(
     path: str, inputs: options.Inputs, now: Any, update: bool, report: Path | None, output: options.Output

@@ -32,13 +32,31 @@ _MOST_UNREAD = 10
 
 @click.command("validate")
 @options.source
-@options.option("--base", metavar="REV", shared=False, default="", shell_complete=complete.revisions,
-                help="Also say which interpreters and immutable fields changed since this commit.")  # fmt: skip
-@options.option("--kubernetes-version", "kubernetes", metavar="1.MINOR", shared=False, default=None,
-                callback=lambda context, parameter, value: kubernetes_of(value),
-                help="Check objects as this version would, not as each cluster does: before an upgrade.")  # fmt: skip
-@options.option("--format", "annotations", shared=False, type=click.Choice(list(forms.FORMS)), default=None,
-                help="For a CI: SARIF, GitHub's workflow commands, or GitLab's code quality report.")  # fmt: skip
+@options.option(
+    "--base",
+    metavar="REV",
+    shared=False,
+    default="",
+    shell_complete=complete.revisions,
+    help="Also say which interpreters and immutable fields changed since this commit.",
+)
+@options.option(
+    "--kubernetes-version",
+    "kubernetes",
+    metavar="1.MINOR",
+    shared=False,
+    default=None,
+    callback=lambda context, parameter, value: kubernetes_of(value),
+    help="Check objects as this version would, not as each cluster does: before an upgrade.",
+)
+@options.option(
+    "--format",
+    "annotations",
+    shared=False,
+    type=click.Choice(list(forms.FORMS)),
+    default=None,
+    help="For a CI: SARIF, GitHub's workflow commands, or GitLab's code quality report.",
+)
 @options.output("text", "wide", "json", "yaml", "name", "md")
 def command(
     inputs: options.Inputs, base: str, kubernetes: Kubernetes | None, annotations: str | None, output: options.Output
@@ -75,8 +93,10 @@ def command(
             load.note(notes.held_by(file))
         if len(repo.unread) > most:
             more = formatting.count(len(repo.unread) - most, "more file")
-            load.note(f"and {more} cannot be used and {'has' if more.startswith('1 ') else 'have'} no good version"
-                      " (-o wide shows them)")  # fmt: skip
+            load.note(
+                f"and {more} cannot be used and {'has' if more.startswith('1 ') else 'have'} no good version"
+                " (-o wide shows them)"
+            )
         if repo.left_out:
             load.note(notes.left_out(repo.left_out))
     return load.code(problems)

@@ -14,9 +14,11 @@ if TYPE_CHECKING:
     from gitfed.member_access.ways import Way
 
 KUBECONFIG = options.option(
-    "--kubeconfig", type=options.Files(exists=True, dir_okay=False), metavar="FILE",
+    "--kubeconfig",
+    type=options.Files(exists=True, dir_okay=False),
+    metavar="FILE",
     help="kubeconfig with a context for the hub, or without one a context for each cluster.  [default: KUBECONFIG]",
-)  # fmt: skip
+)
 _HELP = """{first}
 
 With --server the cluster is reached through the hub's door, in your name and as far as an AccessPolicy and the
@@ -32,9 +34,7 @@ Exit codes: kubectl's own · 2 bad usage, or there is no kubectl · 3 a credenti
 """
 
 
-def ways(
-    names: tuple[str, ...], server: options.Server | None, credentials: options.Credentials
-) -> list[Way]:  # fmt: skip
+def ways(names: tuple[str, ...], server: options.Server | None, credentials: options.Credentials) -> list[Way]:
     """Raises UsageError, InputError."""
     from gitfed.member_access import ways as found
 
@@ -46,15 +46,23 @@ def ways(
 
 
 MEMBERS = options.option(
-    "-C", "--clusters", "members", shared=False, type=complete.CLUSTERS, metavar="C,C", default="", is_eager=True,
-    shell_complete=complete.clusters, help="Ask these clusters themselves, with kubectl.",
-)  # fmt: skip
+    "-C",
+    "--clusters",
+    "members",
+    shared=False,
+    type=complete.CLUSTERS,
+    metavar="C,C",
+    default="",
+    is_eager=True,
+    shell_complete=complete.clusters,
+    help="Ask these clusters themselves, with kubectl.",
+)
 ALL_NAMESPACES = options.option(
     "-A", "--all-namespaces", "everywhere", shared=False, is_flag=True, help="With -C: in all namespaces."
-)  # fmt: skip
+)
 SELECTOR = options.option(
     "-l", "--selector", shared=False, metavar="LABELS", default="", help="With -C: only objects with these labels."
-)  # fmt: skip
+)
 
 
 def split(text: str) -> tuple[str, ...]:
@@ -105,10 +113,18 @@ def command(verb: str, first: str, *, example: str, metavar: str) -> click.Comma
     wrappers: list[Callable[[Any], Any]] = [
         options.server,
         KUBECONFIG,
-        options.option("-C", "--cluster", shared=False, type=complete.CLUSTERS, metavar="C", default="",
-                       shell_complete=complete.clusters, help="The cluster."),
+        options.option(
+            "-C",
+            "--cluster",
+            shared=False,
+            type=complete.CLUSTERS,
+            metavar="C",
+            default="",
+            shell_complete=complete.clusters,
+            help="The cluster.",
+        ),
         click.argument("arguments", nargs=-1, type=click.UNPROCESSED, metavar=metavar),
-    ]  # fmt: skip
+    ]
     for wrap in wrappers:
         decorated = wrap(decorated)
     made: click.Command = click.command(verb, cls=PassedOn)(decorated)

@@ -16,25 +16,57 @@ if TYPE_CHECKING:
 
 
 @click.command("kubeconfig")
-@options.option("-c", "--cluster", shared=False, metavar="C", default="",
-                help="For kubectl, through the hub's door to this cluster.")  # fmt: skip
-@options.option("--fleet", shared=False, is_flag=True,
-                help="For kubectl, through the hub's door to all clusters at a time.")  # fmt: skip
+@options.option(
+    "-c",
+    "--cluster",
+    shared=False,
+    metavar="C",
+    default="",
+    help="For kubectl, through the hub's door to this cluster.",
+)
+@options.option(
+    "--fleet", shared=False, is_flag=True, help="For kubectl, through the hub's door to all clusters at a time."
+)
 @options.option("--admin", shared=False, is_flag=True, help="Sign a client certificate with the hub's own authority.")
 @options.server_alone
-@options.option("--repo", metavar="PATH|URL", default=".",
-                help="With --admin: the repository that the daemon follows.  "
-                     "[default: the one around this folder]")  # fmt: skip
-@options.option("--data-dir", type=options.Files(file_okay=False), metavar="DIR", default=None,
-                help="With --admin: the daemon's.  [default: below XDG_STATE_HOME]")  # fmt: skip
-@options.option("--hub-url", metavar="URL", default="",
-                help="With --admin: where the hub is reached.  [default: what the daemon wrote down]")  # fmt: skip
-@options.option("--user", shared=False, metavar="NAME", default="admin", show_default=True,
-                help="The name to sign; what it may do stands in AccessPolicies.")  # fmt: skip
-@options.option("--group", "groups", shared=False, metavar="NAME", multiple=True,
-                help="A group of it; may be repeated.")  # fmt: skip
-@options.option("--life", shared=False, type=options.Duration(), metavar="DURATION", default=86400.0,
-                help="How long the certificate holds.  [default: 24h]")  # fmt: skip
+@options.option(
+    "--repo",
+    metavar="PATH|URL",
+    default=".",
+    help="With --admin: the repository that the daemon follows.  [default: the one around this folder]",
+)
+@options.option(
+    "--data-dir",
+    type=options.Files(file_okay=False),
+    metavar="DIR",
+    default=None,
+    help="With --admin: the daemon's.  [default: below XDG_STATE_HOME]",
+)
+@options.option(
+    "--hub-url",
+    metavar="URL",
+    default="",
+    help="With --admin: where the hub is reached.  [default: what the daemon wrote down]",
+)
+@options.option(
+    "--user",
+    shared=False,
+    metavar="NAME",
+    default="admin",
+    show_default=True,
+    help="The name to sign; what it may do stands in AccessPolicies.",
+)
+@options.option(
+    "--group", "groups", shared=False, metavar="NAME", multiple=True, help="A group of it; may be repeated."
+)
+@options.option(
+    "--life",
+    shared=False,
+    type=options.Duration(),
+    metavar="DURATION",
+    default=86400.0,
+    help="How long the certificate holds.  [default: 24h]",
+)
 def command(
     cluster: str,
     fleet: bool,
@@ -109,11 +141,15 @@ def _signed(
     folder = assembly.folder(wiring.Options(repo=repo, data_dir=data_dir))
     server = hub_url.rstrip("/") or assembly.written_url(folder)
     if not (folder / "ca.crt").exists():
-        raise UsageError(f"no hub has run with the data folder {folder.parent}",
-                         hint="start gitfed run --hub-address first, or name its --data-dir")  # fmt: skip
+        raise UsageError(
+            f"no hub has run with the data folder {folder.parent}",
+            hint="start gitfed run --hub-address first, or name its --data-dir",
+        )
     if not server.startswith("https://"):
-        raise UsageError(f"the hub at {server or '?'} has no TLS, so it asks for no certificate",
-                         hint="start it with --hub-url https://localhost:PORT, or on another address")  # fmt: skip
+        raise UsageError(
+            f"the hub at {server or '?'} has no TLS, so it asks for no certificate",
+            hint="start it with --hub-url https://localhost:PORT, or on another address",
+        )
     authority = certificates.Authority.open(folder)
     pair = authority.client(user, groups, timedelta(seconds=life))
     return server, Credential(authority.certificate, pair.certificate, pair.key)

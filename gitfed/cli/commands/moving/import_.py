@@ -44,8 +44,8 @@ def command() -> None:
 @options.PROGRESS
 @desired.writing
 def kubefed(
-    exports: tuple[Path, ...], into: str, with_secrets: bool, all_findings: bool, writing: desired.Writing,
-) -> int:  # fmt: skip
+    exports: tuple[Path, ...], into: str, with_secrets: bool, all_findings: bool, writing: desired.Writing
+) -> int:
     """Turn an export of a KubeFed host cluster into templates, policies and clusters.
 
     PATH is a file of YAML or JSON, or a folder of them: Federated objects, FederatedTypeConfigs, KubeFedClusters and
@@ -68,8 +68,15 @@ def kubefed(
 
 @command.command("cluster")
 @click.argument("name", metavar="CLUSTER", type=complete.CLUSTER, shell_complete=complete.clusters)
-@options.option("-n", "--namespace", "namespaces", shared=False, multiple=True, metavar="NS",
-                help="Only this namespace and what lies in it; may be repeated.")  # fmt: skip
+@options.option(
+    "-n",
+    "--namespace",
+    "namespaces",
+    shared=False,
+    multiple=True,
+    metavar="NS",
+    help="Only this namespace and what lies in it; may be repeated.",
+)
 @INTO
 @WITH_SECRETS
 @ALL
@@ -77,9 +84,14 @@ def kubefed(
 @options.credentials
 @desired.writing
 def cluster(
-    name: str, namespaces: tuple[str, ...], into: str, with_secrets: bool, all_findings: bool,
-    credentials: options.Credentials, writing: desired.Writing,
-) -> int:  # fmt: skip
+    name: str,
+    namespaces: tuple[str, ...],
+    into: str,
+    with_secrets: bool,
+    all_findings: bool,
+    credentials: options.Credentials,
+    writing: desired.Writing,
+) -> int:
     """Take everything that people wrote in CLUSTER into the repository, with policies that leave it there.
 
     CLUSTER is declared in the repository (see gitfed join). Server fields and defaults are taken out, generated
@@ -105,12 +117,28 @@ def cluster(
 
 @command.command("karmada")
 @click.argument("exports", metavar="[PATH]...", nargs=-1, type=options.Files(exists=True))
-@options.option("--karmada-kubeconfig", shared=False, metavar="FILE", type=options.Files(exists=True, dir_okay=False),
-                help="Read the control plane itself, by this kubeconfig.")  # fmt: skip
-@options.option("--karmada-context", shared=False, metavar="NAME", default="karmada-apiserver", show_default=True,
-                help="Its context.")  # fmt: skip
-@options.option("--decisions-out", shared=False, metavar="FILE", type=options.Files(dir_okay=False),
-                help="Write the bindings there, for plan --decisions and state begin.")  # fmt: skip
+@options.option(
+    "--karmada-kubeconfig",
+    shared=False,
+    metavar="FILE",
+    type=options.Files(exists=True, dir_okay=False),
+    help="Read the control plane itself, by this kubeconfig.",
+)
+@options.option(
+    "--karmada-context",
+    shared=False,
+    metavar="NAME",
+    default="karmada-apiserver",
+    show_default=True,
+    help="Its context.",
+)
+@options.option(
+    "--decisions-out",
+    shared=False,
+    metavar="FILE",
+    type=options.Files(dir_okay=False),
+    help="Write the bindings there, for plan --decisions and state begin.",
+)
 @options.option(
     "--adopt",
     shared=False,
@@ -123,9 +151,16 @@ def cluster(
 @options.PROGRESS
 @desired.writing
 def karmada(
-    exports: tuple[Path, ...], karmada_kubeconfig: Path | None, karmada_context: str, decisions_out: Path | None,
-    adopt: bool, into: str, with_secrets: bool, all_findings: bool, writing: desired.Writing,
-) -> int:  # fmt: skip
+    exports: tuple[Path, ...],
+    karmada_kubeconfig: Path | None,
+    karmada_context: str,
+    decisions_out: Path | None,
+    adopt: bool,
+    into: str,
+    with_secrets: bool,
+    all_findings: bool,
+    writing: desired.Writing,
+) -> int:
     """Turn a Karmada control plane into a repository: templates, policies, overrides, clusters, interpreters.
 
     It is read from files that kubectl wrote (PATH, a file or a folder), or from the running control plane. What
@@ -162,9 +197,13 @@ def karmada(
 
 
 def _everything(
-    checkout: desired.Checkout, name: str, kubeconfig: Path | None, context: str, credentials: options.Credentials,
+    checkout: desired.Checkout,
+    name: str,
+    kubeconfig: Path | None,
+    context: str,
+    credentials: options.Credentials,
     namespaces: Sequence[str],
-) -> Sequence[Body]:  # fmt: skip
+) -> Sequence[Body]:
     """All of a cluster. Raises ClusterError where anything could not be read."""
     from gitfed import errors
     from gitfed.cli.commands.clusters import unjoin
@@ -179,9 +218,10 @@ def _everything(
     found = asyncio.run(read())
     if found.unread:
         raise errors.ClusterError(
-            f"cluster {name}: not everything could be read: {'; '.join(found.unread)}", cluster=name,
+            f"cluster {name}: not everything could be read: {'; '.join(found.unread)}",
+            cluster=name,
             hint="an import with holes would look complete: nothing was written",
-        )  # fmt: skip
+        )
     return found.bodies
 
 
@@ -215,9 +255,12 @@ def _files(paths: Sequence[Path]) -> Iterator[Path]:
 
 
 def _finish(
-    imported: Imported, message: str, writing: desired.Writing, all_findings: bool,
+    imported: Imported,
+    message: str,
+    writing: desired.Writing,
+    all_findings: bool,
     checkout: desired.Checkout | None = None,
-) -> int:  # fmt: skip
+) -> int:
     checkout = checkout or desired.open_checkout(writing.repo)
     taken = [path for path in imported.files if checkout.text(path) is not None]
     if taken:

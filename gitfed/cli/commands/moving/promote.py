@@ -22,23 +22,52 @@ if TYPE_CHECKING:
 
 @click.command("promote")
 @click.argument("words", metavar="KIND NAME | KIND/[NS/]NAME", nargs=-1, required=True)
-@options.option("-n", "--namespace", shared=False, metavar="NS", default="",
-                help="Namespace of the object.  [default: default]")  # fmt: skip
-@options.option("-C", "--cluster", shared=False, metavar="CLUSTER", required=True, help="Where it runs now.",
-                type=complete.CLUSTER, shell_complete=complete.clusters)  # fmt: skip
+@options.option(
+    "-n", "--namespace", shared=False, metavar="NS", default="", help="Namespace of the object.  [default: default]"
+)
+@options.option(
+    "-C",
+    "--cluster",
+    shared=False,
+    metavar="CLUSTER",
+    required=True,
+    help="Where it runs now.",
+    type=complete.CLUSTER,
+    shell_complete=complete.clusters,
+)
 @options.option("-d", "--dependencies", shared=False, is_flag=True, help="Take what it refers to along.")
-@options.option("--auto-create-policy/--no-auto-create-policy", shared=False, default=True, show_default=True,
-                help="Write a policy that keeps it on CLUSTER.")  # fmt: skip
+@options.option(
+    "--auto-create-policy/--no-auto-create-policy",
+    shared=False,
+    default=True,
+    show_default=True,
+    help="Write a policy that keeps it on CLUSTER.",
+)
 @options.option("--policy-name", shared=False, metavar="NAME", default="", help="Its name.  [default: in-CLUSTER-NAME]")
 @options.option("--into", shared=False, metavar="FOLDER", default="", help="Folder of the repository for the files.")
-@options.option("-o", "--output", "shown", shared=False, type=click.Choice(["yaml"]), default=None,
-                help="Print the files, and write nothing.")  # fmt: skip
+@options.option(
+    "-o",
+    "--output",
+    "shown",
+    shared=False,
+    type=click.Choice(["yaml"]),
+    default=None,
+    help="Print the files, and write nothing.",
+)
 @options.credentials
 @desired.writing
 def command(
-    words: tuple[str, ...], namespace: str, cluster: str, dependencies: bool, auto_create_policy: bool,
-    policy_name: str, into: str, shown: str | None, credentials: options.Credentials, writing: desired.Writing,
-) -> int:  # fmt: skip
+    words: tuple[str, ...],
+    namespace: str,
+    cluster: str,
+    dependencies: bool,
+    auto_create_policy: bool,
+    policy_name: str,
+    into: str,
+    shown: str | None,
+    credentials: options.Credentials,
+    writing: desired.Writing,
+) -> int:
     """Take one object that runs in CLUSTER into the repository, with a policy that leaves it where it is.
 
     KIND is a kind, its plural or short name, with or without its group. An object as it is printed, shop/Deploy/web or
@@ -84,8 +113,10 @@ def command(
                 (one.kind, one.metadata.namespace, one.metadata.name) == place for one in checkout.repo.propagation
             )
             if exists or checkout.text(path) is not None:
-                raise UsageError(f"{place[0]} {plain.clean('/'.join(filter(None, place[1:])))} exists already",
-                                 hint="--policy-name NAME, or --no-auto-create-policy")  # fmt: skip
+                raise UsageError(
+                    f"{place[0]} {plain.clean('/'.join(filter(None, place[1:])))} exists already",
+                    hint="--policy-name NAME, or --no-auto-create-policy",
+                )
         made = [*templates, *policies]
     files = layout.files(made, into)
     if shown:
@@ -101,9 +132,12 @@ def command(
 
 
 async def _read(
-    checkout: desired.Checkout, asked: Sequence[_Asked], cluster: str, dependencies: bool,
+    checkout: desired.Checkout,
+    asked: Sequence[_Asked],
+    cluster: str,
+    dependencies: bool,
     credentials: options.Credentials,
-) -> tuple[Resource, list[Body]]:  # fmt: skip
+) -> tuple[Resource, list[Body]]:
     """The object, and after it what it refers to as far as it is there. `asked`: readings of what a person typed; the
     first whose kind the cluster serves counts."""
     from gitfed import errors
@@ -166,9 +200,10 @@ async def _resource(discovery: Discovery, asked: Sequence[_Asked], cluster: str)
     found, _ = await discovery.preferred()
     for reading in asked:
         fitting = [
-            one for one in found
+            one
+            for one in found
             if one.kind != "Event" and names.is_kind(reading.kind, _group(one), one.kind, one.plural)
-        ]  # fmt: skip
+        ]
         if len({_group(one) for one in fitting}) > 1:
             listed = ", ".join(sorted(f"{one.plural}.{_group(one)}" for one in fitting))
             raise UsageError(f"{reading.kind} may mean {listed}", hint="write the group too")
@@ -184,10 +219,14 @@ def _dependencies(body: Body) -> list[Body]:
     answer = Interpreter((Native(),)).dependencies(body)
     value = getattr(answer, "value", ())
     return [
-        {"apiVersion": one["apiVersion"], "kind": one["kind"],
-         "metadata": {"name": one["name"], "namespace": one.get("namespace") or ""}}
-        for one in value or () if one.get("name")
-    ]  # fmt: skip
+        {
+            "apiVersion": one["apiVersion"],
+            "kind": one["kind"],
+            "metadata": {"name": one["name"], "namespace": one.get("namespace") or ""},
+        }
+        for one in value or ()
+        if one.get("name")
+    ]
 
 
 def _key(body: Body) -> tuple[str, str, str, str]:

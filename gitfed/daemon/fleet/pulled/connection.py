@@ -74,9 +74,8 @@ class AgentConnection:
             )
 
     async def attach(
-        self, link: Link, instance: str, *, program: str = "", protocol: int | None = None,
-        holding: Holding = BY_ITSELF,
-    ) -> bool:  # fmt: skip
+        self, link: Link, instance: str, *, program: str = "", protocol: int | None = None, holding: Holding = BY_ITSELF
+    ) -> bool:
         """This is the connection now. An older one of the same process is half open, and ends first. Whether another
         member of the pool than before holds the cluster."""
         before, self._link = self._link, link

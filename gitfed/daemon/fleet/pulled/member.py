@@ -330,9 +330,13 @@ class PulledMember:
         self._capacity = wanted
         models = tuple(one.model_dump(mode="json", by_alias=True) for one in self.cluster.spec.resource_models or ())
         self._slice.tell(
-            capacity=wanted, quotas=quotas, models=models, expected=0 if self._adopt else self._context.expected(),
-            recorded_id=self._context.recorded_id(), declared=self.cluster.as_written() if self.cluster.pool else None,
-        )  # fmt: skip
+            capacity=wanted,
+            quotas=quotas,
+            models=models,
+            expected=0 if self._adopt else self._context.expected(),
+            recorded_id=self._context.recorded_id(),
+            declared=self.cluster.as_written() if self.cluster.pool else None,
+        )
         self.agent.poke()
 
     @property

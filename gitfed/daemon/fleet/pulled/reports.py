@@ -142,9 +142,11 @@ class Reports:
         else:
             self.entries.pop(key, None)
         # A status that moved, of an object that is as rendered and as healthy as before, is nobody's business.
-        if known is None or live.body is not None or live != replace(
-            known, resource_version=live.resource_version, status=live.status
-        ):  # fmt: skip
+        if (
+            known is None
+            or live.body is not None
+            or live != replace(known, resource_version=live.resource_version, status=live.status)
+        ):
             news.objects.append(key)
 
     def _over(self, key: ObjectKey, value: object, news: News, first: bool) -> None:

@@ -142,9 +142,12 @@ class Slice:
             return
         self._wanted[key], self._made_of[key] = rendered, made
         wanted = replace(
-            Wanted.of(rendered), stateful=key in expected.stateful, overwrite=overwrite,
-            repair=repaired and unlike is None, once_written=repaired and bool(unlike),
-        )  # fmt: skip
+            Wanted.of(rendered),
+            stateful=key in expected.stateful,
+            overwrite=overwrite,
+            repair=repaired and unlike is None,
+            once_written=repaired and bool(unlike),
+        )
         # One that is too large is not kept as it should be by the agent alone; why, its change says.
         self._say(values.of(values.OBJECT, key), _wanted_text(wanted), {rendered.digest: rendered.body})
 

@@ -44,9 +44,12 @@ class PulledWorklist:
         return state.stopped if state is not None else ""
 
     def submit(
-        self, changes: Iterable[Change], urgent: Collection[ObjectKey], entries: Iterable[InventoryEntry] = (),
+        self,
+        changes: Iterable[Change],
+        urgent: Collection[ObjectKey],
+        entries: Iterable[InventoryEntry] = (),
         forget: Iterable[ObjectKey] = (),
-    ) -> None:  # fmt: skip
+    ) -> None:
         done = {key: over.id for key, over in self._owner.reports.over.items() if not over.left}
         self._slice.submit(changes, urgent, done, entries, forget)
         self._owner.submitted()
