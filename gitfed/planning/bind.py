@@ -22,15 +22,14 @@ from gitfed.model.declared.policy import Placement
 from gitfed.model.plan import Binding
 from gitfed.model.repo import Manifest
 from gitfed.placement.capacity import allowance, estimate
-from gitfed.placement.capacity.allowance import Space
 from gitfed.placement.scheduling import affinity, divide, rebalance, reschedule, schedule, strategy, weights
 from gitfed.placement.scheduling.filter_cache import NO_WEIGHT
 from gitfed.placement.scheduling.identity import binding_id
 from gitfed.planning import fallback, record
-from gitfed.planning.compiled_policy import Directive
-from gitfed.planning.context import Binder, PlacementQuery, PlacementResult
+from gitfed.planning.context import Binder, PlacementQuery, PlacementResult, Selected
 from gitfed.planning.objects import prune
-from gitfed.planning.schedule_cache import Asks, Question
+from gitfed.planning.record import Settlement
+from gitfed.planning.schedule_cache import ALONE, Asks, Others, Question
 from gitfed.render import namespaces
 from gitfed.text import canonical
 
@@ -112,10 +111,11 @@ def _ask(
     policy: Propagation, losers: tuple[PolicyRef, ...], manifest: Manifest, decision: Decision | None, binder: Binder
 ) -> PlacementQuery | PlacementResult:
     directive = binder.schedules.directive(policy)
+    selected = Selected(manifest, directive, losers, decision)
     placement = directive.placement
     if missing := binder.missing_override(policy):
         # Without it the manifests would be others than those that were meant: nothing is written either.
-        return fallback.unknown(directive, losers, manifest, decision, missing, held=missing)
+        return fallback.unknown(selected, missing, held=missing)
     unread, unwritten = binder.why_unread(manifest.key, decision)
     if unread:
         whole = decision.undone or decision if decision is not None else None
@@ -123,16 +123,17 @@ def _ask(
         # leaves would lose it.
         released = decision is not None and decision.kept and not prune.is_kept(manifest.body)
         held = unread if unwritten or released else ""
-        return fallback.unknown(directive, losers, manifest, whole, unread, held=held, cause=unread)
+        return fallback.unknown(replace(selected, decision=whole), unread, held=held, cause=unread)
     if broken := binder.broken.get(manifest.key):
-        bound = fallback.unknown(directive, losers, manifest, decision, broken, held=broken)
+        bound = fallback.unknown(selected, broken, held=broken)
         return replace(bound, problems=())  # rendering tells what is wrong, and where
     if suspended := binder.why_suspended(manifest.key, decision):
-        return fallback.unknown(directive, losers, manifest, decision, suspended)
+        return fallback.unknown(selected, suspended)
     if manifest.key in binder.stopped and decision is not None:
-        return fallback.stopped(directive, losers, manifest, decision.undone or decision)
+        return fallback.stopped(selected, decision.undone or decision)
     before = binder.before.get(manifest.key)
     standing = before or decision
+    selected = selected if before is None else replace(selected, decision=before)
     waits = standing is not None and manifest.key in binder.undecided
     if standing is not None and waits:
         decision, before = standing.undone or standing, None
@@ -144,15 +145,15 @@ def _ask(
     if binder.settings.gate("MultiplePodTemplatesScheduling") and binder.interpreter.handles(body, Operation.COMPONENT):
         parts = binder.interpreter.components(body)
         if isinstance(parts, Unknown):
-            return _unknown(directive, losers, manifest, standing, parts)
+            return _unknown(selected, parts)
         components = parts.value
     if not components:
         answer = binder.interpreter.replicas(body)
         if isinstance(answer, Unknown):
-            return _unknown(directive, losers, manifest, standing, answer)
+            return _unknown(selected, answer)
         replicas, requirements = answer.value
     if replicas < 0:
-        return fallback.unknown(directive, losers, manifest, standing, f"{replicas} replicas are asked for")
+        return fallback.unknown(selected, f"{replicas} replicas are asked for")
     if decision is not None and waits:
         decision = _at_size(decision, replicas)
         replicas, components = replicas if decision.replicas is None else decision.replicas, decision.components
@@ -161,7 +162,7 @@ def _ask(
     if shape not in unreadable:
         unreadable[shape] = estimate.why_not(requirements, components)
     if reason := unreadable[shape]:
-        return fallback.unknown(directive, losers, manifest, standing, reason)
+        return fallback.unknown(selected, reason)
     request = schedule.Request(
         placement=placement,
         api_version=manifest.api_version,
@@ -215,44 +216,31 @@ def _asks(request: schedule.Request, shape: str) -> Asks:
     )
 
 
-def _unknown(
-    directive: Directive, losers: tuple[PolicyRef, ...], manifest: Manifest, decision: Decision | None, answer: Unknown
-) -> PlacementResult:
-    again, cause = not answer.permanent, answer.cause
-    return fallback.unknown(directive, losers, manifest, decision, answer.reason, ask_again=again, cause=cause)
+def _unknown(selected: Selected, answer: Unknown) -> PlacementResult:
+    return fallback.unknown(selected, answer.reason, ask_again=not answer.permanent, cause=answer.cause)
 
 
 def answer(
     asked: PlacementQuery,
     binder: Binder,
     room: Room = dict,
-    history: bytes = b"",
+    others: Others = ALONE,
     reads: tuple[ClusterName, ...] = (),
-    *,
-    beside: frozenset[str] | None = None,
-    away_from: frozenset[str] = frozenset(),
-    space: Space = allowance.ANYWHERE,
     last: PlacementResult | None = None,
 ) -> PlacementResult:
-    """Where the template goes. `room` is asked only if the same was not asked before with the same `history` of the
-    clusters that it `reads`; it is another one for each `space`. `last`: what was answered to the same, when clusters,
+    """Where the template goes. `room` is asked only if the same was not asked before with the same history of the
+    clusters that it `reads`; it is another one for each space. `last`: what was answered to the same, when clusters,
     room or others were not as they are now."""
     request, schedules, decision = asked.request, binder.schedules, asked.decision
-    space = space if request.needs_room else allowance.ANYWHERE
-    question = Question(asked.asks, history, space, beside, away_from)
+    others = others if request.needs_room else others._replace(space=allowance.ANYWHERE)
+    question = Question(asked.asks, *others)
     if asked.held:
         assert decision is not None
         chosen = [share.cluster for share in decision.shares]
         elsewhere = schedules.fits.in_use(request, binder.candidates).rejections(chosen, _HELD)
-        return record.bound(
-            asked,
-            binder,
-            decision.shares,
-            decision.condition or schedule.SUCCESS,
-            elsewhere,
-            decision.affinity_name,
-            _AS_BEFORE,
-        )
+        condition = decision.condition or schedule.SUCCESS
+        settled = Settlement(decision.shares, condition, elsewhere, decision.affinity_name, _AS_BEFORE)
+        return record.bound(asked, binder, settled)
     if asked.stands:
         assert decision is not None
         assert decision.condition is not None
@@ -266,9 +254,8 @@ def answer(
                 without = dict.fromkeys((name for name in split.names if name not in listed), NO_WEIGHT)
             rejections = split.rejections([share.cluster for share in decision.shares], _STANDS, without)
             schedules.standing[question] = rejections
-        return record.bound(
-            asked, binder, decision.shares, decision.condition, rejections, decision.affinity_name, last=last
-        )
+        settled = Settlement(decision.shares, decision.condition, rejections, decision.affinity_name)
+        return record.bound(asked, binder, settled, last)
     if decision is not None and decision.undone is not None:
         return fallback.without_stuck(asked, decision, decision.undone, binder, room())
     if request.needs_room:
@@ -277,8 +264,8 @@ def answer(
     else:
         result = schedules.answers.get(question)
     if result is None:
-        if beside is not None or away_from:
-            request = replace(request, beside=beside, away_from=away_from)
+        if others.beside is not None or others.away_from:
+            request = replace(request, beside=others.beside, away_from=others.away_from)
         needs_room = request.needs_room
         result = schedule.schedule(request, binder.candidates, room() if needs_room else {}, schedules.fits)
         if result.shares is not None:
@@ -289,8 +276,7 @@ def answer(
             schedules.answers[question] = result
     if asked.before is not None and not result.condition.status:
         return fallback.stays(asked, asked.before, result, binder)
-    shares, condition, rejections, why, problems = fallback.settled(asked, result)
-    return record.bound(asked, binder, shares, condition, rejections, result.affinity_name, why, problems, last)
+    return record.bound(asked, binder, fallback.settled(asked, result), last)
 
 
 def _stands(placement: Placement, decision: Decision | None, request: schedule.Request, binder: Binder) -> bool:

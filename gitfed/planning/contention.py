@@ -14,6 +14,7 @@ workloads whose place depends on room must not cost a cycle anything while nothi
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
@@ -27,7 +28,7 @@ from gitfed.placement.capacity.estimate import Capacity
 from gitfed.placement.scheduling import schedule
 from gitfed.planning import bind, fallback
 from gitfed.planning.context import Binder, PlacementQuery, PlacementResult
-from gitfed.planning.schedule_cache import Schedules
+from gitfed.planning.schedule_cache import Others, Schedules
 from gitfed.text import canonical
 from gitfed.text.identity import IdentityMemo
 
@@ -48,9 +49,7 @@ class Answered(NamedTuple):
     candidates: object
     capacities: object
     reads: tuple[ClusterName, ...]
-    around: tuple[frozenset[ClusterName] | None, frozenset[ClusterName]]
-    trace: bytes
-    space: Space
+    others: Others
     bound: PlacementResult
 
 
@@ -148,7 +147,7 @@ def place(
 
 
 def _answer(asked: PlacementQuery, binder: Binder, room: Room, taken: _Taken | None, peers: _Peers) -> PlacementResult:
-    key, around = asked.manifest.key, peers.around(asked)
+    key, (beside, away_from) = asked.manifest.key, peers.around(asked)
     known = room.answered.get(key)
     if known is not None and known.asked is not asked:
         known = None
@@ -163,25 +162,17 @@ def _answer(asked: PlacementQuery, binder: Binder, room: Room, taken: _Taken | N
         )
         trace, space = taken.trace(reads), taken.space_of(asked)
     if key == room.watched:
-        asks = replace(asked.request, beside=around[0], away_from=around[1], space=space)
+        asks = replace(asked.request, beside=beside, away_from=away_from, space=space)
         room.turn = schedule.Turn(asks, taken.room_for(asked) if taken is not None else None)
-    if known is not None and known.trace == trace and known.around == around and known.space == space:
+    others = Others(trace, space, beside, away_from)
+    if known is not None and known.others == others:
         return known.bound
-    bound = bind.answer(
-        asked,
-        binder,
-        lambda: taken.room_for(asked) if taken is not None else {},
-        trace,
-        reads,
-        beside=around[0],
-        away_from=around[1],
-        space=space,
-        last=last,
-    )
+    room_for = functools.partial(taken.room_for, asked) if taken is not None else dict
+    bound = bind.answer(asked, binder, room_for, others, reads, last)
     if asked.decides(bound):
         room.answered.pop(key, None)
     else:
-        room.answered[key] = Answered(asked, binder.candidates, room.capacities, reads, around, trace, space, bound)
+        room.answered[key] = Answered(asked, binder.candidates, room.capacities, reads, others, bound)
     return bound
 
 

@@ -118,6 +118,17 @@ class PlacementResult:
 
 
 @dataclass(frozen=True, slots=True)
+class Selected:
+    """A template, the policy that places it, and what is on record."""
+
+    manifest: Manifest
+    directive: Directive
+    losers: tuple[PolicyRef, ...]
+    """Policies that select it as well."""
+    decision: Decision | None
+
+
+@dataclass(frozen=True, slots=True)
 class PlacementQuery:
     """A template that a policy places, with all that can be known before it is its turn."""
 

@@ -9,28 +9,26 @@ from __future__ import annotations
 from dataclasses import replace
 
 from gitfed.model.base import Problem, Severity
-from gitfed.model.decisions import Decision, PolicyRef, Rejection, ScheduledCondition, Share
+from gitfed.model.decisions import Decision, Rejection, ScheduledCondition
 from gitfed.model.plan import Binding
-from gitfed.model.repo import Manifest
 from gitfed.placement import damper
 from gitfed.placement.scheduling import schedule
 from gitfed.placement.scheduling.identity import binding_id
 from gitfed.planning import record
-from gitfed.planning.compiled_policy import Directive
-from gitfed.planning.context import Binder, PlacementQuery, PlacementResult
+from gitfed.planning.context import Binder, PlacementQuery, PlacementResult, Selected
+from gitfed.planning.record import Settlement
 
 STOPPED = f"stopped: {damper.STOPPED}"
 _NO_BETTER = "replicas that cannot run elsewhere do not fit here either"
 
 
-def settled(
-    asked: PlacementQuery, result: schedule.Result
-) -> tuple[tuple[Share, ...], ScheduledCondition, tuple[Rejection, ...], str, tuple[Problem, ...]]:
+def settled(asked: PlacementQuery, result: schedule.Result) -> Settlement:
     """What holds in the end: the new answer, or the existing copies."""
     manifest, decision, by = asked.manifest, asked.decision, asked.directive.ref
+    condition, observed = result.condition, result.affinity_name
     if result.shares is not None:
-        if result.condition.status:
-            return result.shares, result.condition, result.rejections, "", ()
+        if condition.status:
+            return Settlement(result.shares, condition, result.rejections, observed)
         stay = ", ".join(share.cluster for share in result.shares)
         problem = Problem(
             manifest.origin,
@@ -38,31 +36,26 @@ def settled(
             hint=f"its copies stay in {stay}" if stay else f"it runs nowhere yet; placed by {by}",
             severity=Severity.WARNING,
         )
-        return result.shares, result.condition, result.rejections, "not decided: nothing moves", (problem,)
+        why = "not decided: nothing moves"
+        return Settlement(result.shares, condition, result.rejections, observed, why, (problem,))
     existing = decision.shares if decision else ()
     message = f"{manifest.key}: {result.condition.message}"
     if not existing:
         problem = Problem(manifest.origin, message, hint=f"placed by {by}", severity=Severity.WARNING)
-        return (), result.condition, result.rejections, "no cluster fits", (problem,)
+        return Settlement((), condition, result.rejections, observed, "no cluster fits", (problem,))
     where = ", ".join(share.cluster for share in existing)
     problem = Problem(manifest.origin, message, severity=Severity.WARNING, hint=f"its copies stay in {where}")
     kept = {share.cluster for share in existing}
     rejections = tuple(rejection for rejection in result.rejections if rejection.cluster not in kept)
-    return existing, result.condition, rejections, "no cluster fits: existing copies stay", (problem,)
+    why = "no cluster fits: existing copies stay"
+    return Settlement(existing, condition, rejections, observed, why, (problem,))
 
 
 def unknown(
-    directive: Directive,
-    losers: tuple[PolicyRef, ...],
-    manifest: Manifest,
-    decision: Decision | None,
-    reason: str,
-    *,
-    ask_again: bool = False,
-    held: str = "",
-    cause: str = "",
+    selected: Selected, reason: str, *, ask_again: bool = False, held: str = "", cause: str = ""
 ) -> PlacementResult:
     """Nothing can be decided: the last decision stays."""
+    manifest, directive, decision = selected.manifest, selected.directive, selected.decision
     shares = decision.shares if decision else ()
     condition = ScheduledCondition(False, "SchedulerError", reason)
     where = ", ".join(share.cluster for share in shares)
@@ -86,7 +79,7 @@ def unknown(
             affinity_name=decision.affinity_name if decision else "",
             components=decision.components if decision else (),
             each=decision.each if decision else (),
-            losers=losers,
+            losers=selected.losers,
             decision=decision,
             why="unknown: the last decision stays",
             held=held,
@@ -104,15 +97,13 @@ def unknown(
     )
 
 
-def stopped(
-    directive: Directive, losers: tuple[PolicyRef, ...], manifest: Manifest, decision: Decision
-) -> PlacementResult:
+def stopped(selected: Selected, decision: Decision) -> PlacementResult:
     """A workload that was decided too often: its last decision stays, and every copy that there is."""
-    bound = unknown(directive, losers, manifest, decision, STOPPED, ask_again=True)
+    bound = unknown(replace(selected, decision=decision), STOPPED, ask_again=True)
     (problem,) = bound.problems
     hint = (
         f"{problem.hint}, and no copy is deleted, until its files or a cluster's labels or taints change; "
-        f"gitfed log {manifest.key} tells what was decided"
+        f"gitfed log {selected.manifest.key} tells what was decided"
     )
     binding = replace(bound.binding, condition=decision.condition, why=STOPPED, keeps=STOPPED)
     return PlacementResult(binding, (replace(problem, hint=hint),), ask_again=True)
@@ -134,7 +125,8 @@ def refused(asked: PlacementQuery, bound: PlacementResult, binder: Binder, messa
     )
     rejections = tuple(Rejection(name, message) for name in sorted(binder.cluster_names() - kept))
     observed = asked.decision.affinity_name if asked.decision else ""
-    return record.bound(asked, binder, shares, condition, rejections, observed, "a quota does not allow it", (problem,))
+    why = "a quota does not allow it"
+    return record.bound(asked, binder, Settlement(shares, condition, rejections, observed, why, (problem,)))
 
 
 def without_stuck(
@@ -152,7 +144,8 @@ def without_stuck(
         if share.cluster in full
     ]
     why = f"no node for {', '.join(parts)}: placed anew"
-    return record.bound(asked, binder, result.shares, result.condition, result.rejections, result.affinity_name, why)
+    new = Settlement(result.shares, result.condition, result.rejections, result.affinity_name, why)
+    return record.bound(asked, binder, new)
 
 
 def _undone(asked: PlacementQuery, before: Decision, binder: Binder) -> PlacementResult:
@@ -163,9 +156,8 @@ def _undone(asked: PlacementQuery, before: Decision, binder: Binder) -> Placemen
     kept = {share.cluster for share in before.shares}
     rejections = tuple(Rejection(name, _NO_BETTER) for name in sorted(binder.cluster_names() - kept))
     condition = before.condition or schedule.SUCCESS
-    return record.bound(
-        replace(asked, decision=before, stands=True), binder, before.shares, condition, rejections, before.affinity_name
-    )
+    stays = Settlement(before.shares, condition, rejections, before.affinity_name)
+    return record.bound(replace(asked, decision=before, stands=True), binder, stays)
 
 
 def stays(asked: PlacementQuery, before: Decision, result: schedule.Result, binder: Binder) -> PlacementResult:
@@ -182,4 +174,5 @@ def stays(asked: PlacementQuery, before: Decision, result: schedule.Result, bind
     rejections = tuple(rejection for rejection in result.rejections if rejection.cluster not in kept)
     asked = replace(asked, decision=before, before=None)
     why, observed = f"should leave {', '.join(leaving)}: nothing can take it", before.affinity_name
-    return record.bound(asked, binder, before.shares, result.condition, rejections, observed, why, (problem,))
+    settlement = Settlement(before.shares, result.condition, rejections, observed, why, (problem,))
+    return record.bound(asked, binder, settlement)

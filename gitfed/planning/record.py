@@ -5,7 +5,7 @@ A decision that says the same as before *is* the one before, so that nothing is 
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from gitfed.model.base import Problem
 from gitfed.model.decisions import Decision, Rejection, ScheduledCondition, Share
@@ -15,19 +15,26 @@ from gitfed.placement.scheduling import reschedule, schedule
 from gitfed.planning.context import Binder, PlacementQuery, PlacementResult
 
 
+@dataclass(frozen=True, slots=True)
+class Settlement:
+    """Where a template goes in the end, and why not elsewhere."""
+
+    shares: tuple[Share, ...]
+    condition: ScheduledCondition
+    rejections: tuple[Rejection, ...]
+    affinity_name: str
+    """The affinity term that was chosen; "" for none."""
+    why: str = ""
+    """What else it is than the policy says; "": nothing."""
+    problems: tuple[Problem, ...] = ()
+
+
 def bound(
-    asked: PlacementQuery,
-    binder: Binder,
-    shares: tuple[Share, ...],
-    condition: ScheduledCondition,
-    rejections: tuple[Rejection, ...],
-    affinity_name: str,
-    why: str = "",
-    problems: tuple[Problem, ...] = (),
-    last: PlacementResult | None = None,
+    asked: PlacementQuery, binder: Binder, settled: Settlement, last: PlacementResult | None = None
 ) -> PlacementResult:
     """`last`: an answer to the very same, which is kept if it still says all of this."""
-    if last is not None and not why and not problems and _still_says(last, asked, shares, condition, affinity_name):
+    rejections, why, problems = settled.rejections, settled.why, settled.problems
+    if last is not None and not why and not problems and _still_says(last, asked, settled):
         if last.binding.rejections == rejections:
             return last
         return last.with_rejections(rejections)
@@ -35,16 +42,14 @@ def bound(
     replicas = request.replicas if request.is_workload and not request.components else None
     divided = request.is_workload and directive.divides and not request.components
     requirements = None if isinstance(request.requirements, schedule.NotAsked) else request.requirements
-    shares = binder.schedules.shared.setdefault(shares, shares)
+    shares = binder.schedules.shared.setdefault(settled.shares, settled.shares)
     # Karmada: one component is no set; and where sets were not counted, a target gets all there is without a list.
     listed = request.components if request.counts_sets and len(request.components) > 1 else ()
     each = tuple((str(part.get("name") or ""), int(part.get("replicas") or 0)) for part in listed) if listed else ()
     if asked.held and asked.decision is not None:
         record, each = asked.decision, asked.decision.each
     else:
-        record = _record(
-            asked, binder, shares=shares, condition=condition, affinity=affinity_name, replicas=replicas, each=each
-        )
+        record = _record(asked, binder, replace(settled, shares=shares), replicas=replicas, each=each)
     leaves = "" if why else _leaves(asked)
     return PlacementResult(
         Binding(
@@ -55,9 +60,9 @@ def bound(
             policy=directive.ref,
             shares=shares,
             replicas=replicas,
-            condition=condition,
+            condition=settled.condition,
             rejections=rejections,
-            affinity_name=affinity_name,
+            affinity_name=settled.affinity_name,
             requirements=requirements,
             components=request.components,
             each=each,
@@ -85,37 +90,30 @@ def was_divided(decision: Decision) -> bool:
     return bool(scheduling.get("replicaSchedulingType") == "Divided")
 
 
-def _still_says(
-    last: PlacementResult,
-    asked: PlacementQuery,
-    shares: tuple[Share, ...],
-    condition: ScheduledCondition,
-    affinity: str,
-) -> bool:
+def _still_says(last: PlacementResult, asked: PlacementQuery, settled: Settlement) -> bool:
     """Whether nothing but the reasons of clusters that are not chosen can be others: nothing is to be recorded, and
     nothing was wrong. What else a binding says follows from the template and its policy."""
     binding = last.binding
     return (
         binding.decision is asked.decision
         and not last.problems
-        and (binding.shares is shares or binding.shares == shares)
-        and binding.condition == condition
-        and binding.affinity_name == affinity
+        and (binding.shares is settled.shares or binding.shares == settled.shares)
+        and binding.condition == settled.condition
+        and binding.affinity_name == settled.affinity_name
     )
 
 
 def _record(
     asked: PlacementQuery,
     binder: Binder,
+    settled: Settlement,
     *,
-    shares: tuple[Share, ...],
-    condition: ScheduledCondition,
-    affinity: str,
     replicas: int | None,
     each: tuple[tuple[str, int], ...],
 ) -> Decision:
     """What is to be remembered. A decision that stands was not taken now, whatever else is new in its record."""
     manifest, directive, decision = asked.manifest, asked.directive, asked.decision
+    shares, condition, affinity = settled.shares, settled.condition, settled.affinity_name
     components = asked.request.components
     rebalancers = binder.rebalancers.get(manifest.key, ())
     if decision is None:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from gitfed.model.base import Body, ClusterName
 from gitfed.model.decisions import Rejection, Share
 from gitfed.model.declared.policy import Placement
+from gitfed.placement.capacity import allowance
 from gitfed.placement.capacity.allowance import Space
 from gitfed.placement.scheduling import reschedule, schedule
 from gitfed.placement.scheduling.cluster import Candidate
@@ -44,17 +45,32 @@ class Asks(NamedTuple):
     """Digest of what one replica, or one set of components, needs, where room decides; else "": it does not matter."""
 
 
+class Others(NamedTuple):
+    """What a schedule depends on of those that were placed before it."""
+
+    history: bytes = b""
+    """What earlier decisions of the build took of the room there is a choice of; empty where room does not decide."""
+    space: Space = allowance.ANYWHERE
+    """Namespace and priority class, where ResourceQuotas inside clusters ask for them; else none."""
+    beside: frozenset[ClusterName] | None = None
+    """Clusters that all others of its affinity group use; None: it has none."""
+    away_from: frozenset[ClusterName] = frozenset()
+    """Clusters that any of its anti-affinity group uses."""
+
+
+ALONE = Others()
+
+
 class Question(NamedTuple):
     """Everything a schedule depends on beside the candidates."""
 
     asks: int
     """The number of an `Asks`: a hundred shares are hashed once, and not in every build."""
     history: bytes
-    """What earlier decisions of the build took of the room there is a choice of; empty where room does not decide."""
     space: Space
-    """Namespace and priority class, where ResourceQuotas inside clusters ask for them; else none."""
     beside: frozenset[str] | None
     away_from: frozenset[str]
+    """As of `Others`: one flat tuple, for it is hashed often."""
 
 
 @dataclass(slots=True)
