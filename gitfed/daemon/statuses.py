@@ -97,7 +97,8 @@ class Statuses:
                 elif reasons[name].startswith(compare.TAKEN):
                     failed.add(key)
             manifest = repo.manifests.get(key)
-            asked.append((plan.bindings[key], manifest.body if manifest else None, self._fleet.copies(key), reasons))
+            template = manifest.body if manifest else None
+            asked.append(status.Asked(plan.bindings[key], template, self._fleet.copies(key), reasons))
         now = time_text(self._now())
         # Scripts may be asked: not in the loop.
         found = await asyncio.to_thread(lambda: status.of_all(asked, clusters, interpreter, now, self._collected))

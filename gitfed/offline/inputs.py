@@ -36,6 +36,7 @@ from gitfed.model.plan import Plan
 from gitfed.model.repo import HeldFile, RepoSnapshot
 from gitfed.placement.scheduling import schedule
 from gitfed.planning import build
+from gitfed.planning.lazy_manifests import LAZILY
 from gitfed.planning.objects import secret_leaks
 from gitfed.reading import interpreters, kustomized, reader, webhook_cache
 from gitfed.source import locate
@@ -237,8 +238,6 @@ def plan(
     snapshot: FleetSnapshot,
     past: Decisions,
     now: datetime | None = None,
-    *,
-    base: Commit | None = None,
     kubernetes: Kubernetes | None = None,
 ) -> Plan:
     """`planning.build.build` with the interpreter of this commit and the present time, problems at their lines.
@@ -249,8 +248,8 @@ def plan(
     when = now or datetime.now(UTC)
     interpreter = interpreters.of(repo, webhook_cache.recorded(past.answers), kubernetes=kubernetes)
     memo = build.Memo(count=opened.count)
-    made = build.build(repo, snapshot, past, interpreter, when, base=base or past.applied_commit, memo=memo)
-    return secret_leaks.masked(located(opened, repo, made))
+    made = build.build(repo, snapshot, past, interpreter, when, memo)
+    return secret_leaks.masked(located(opened, repo, replace(made, base=past.applied_commit)))
 
 
 def turn_of(
@@ -258,9 +257,9 @@ def turn_of(
 ) -> schedule.Turn | None:
     """What was asked for a template when its turn came in `plan`, and the room that others had left it; None: it had no
     turn, for nothing about it depends on others. Plans once more."""
-    memo = build.Memo()
+    memo = build.Memo(rendering=LAZILY)
     memo.room.watched = key
-    build.build(repo, snapshot, past, interpreter_of(repo, past), now or datetime.now(UTC), memo=memo, lazily=True)
+    build.build(repo, snapshot, past, interpreter_of(repo, past), now or datetime.now(UTC), memo)
     return memo.room.turn
 
 

@@ -26,6 +26,7 @@ from gitfed.model.plan import Plan
 from gitfed.model.repo import RepoSnapshot
 from gitfed.offline import fleet_inputs, inputs, partial_plan, state_inputs
 from gitfed.planning import build, notes, place, unplanned
+from gitfed.planning.lazy_manifests import AT_ONCE, LAZILY
 from gitfed.planning.review import affected_templates
 from gitfed.planning.review import review as reviewing
 from gitfed.planning.unplanned import Bystanders, Circumstances
@@ -145,8 +146,8 @@ def _look(
     same = (head_repo.interpreters, head_repo.webhooks) == (base_repo.interpreters, base_repo.webhooks)
     understands = knows if same else inputs.interpreter_of(head_repo, past)
     lazily = few is not None or len(head_repo.manifests) >= LARGE
-    memo = build.Memo(count=opened.count)
-    plans = _plans(base_repo, limited, fleets, past, (knows, understands), now, memo=memo, lazily=lazily)
+    memo = build.Memo(count=opened.count, rendering=LAZILY if lazily else AT_ONCE)
+    plans = _plans(base_repo, limited, fleets, past, (knows, understands), now, memo)
     base, head, between = plans.base, plans.head, plans.between
     if few is not None and few.circumstances is not None and not few.circumstances.allow(plans.circumstances):
         return None
@@ -191,22 +192,18 @@ def _plans(
     past: Decisions,
     interpreters: tuple[Interpreter, Interpreter],
     now: datetime,
-    *,
     memo: build.Memo,
-    lazily: bool,
 ) -> _Plans:
-    """Both plans, and the decisions between them. `lazily`: a manifest is rendered when it is looked at."""
-    base = build.build(
-        base_repo, fleets[0], past, interpreters[0], now, base=past.applied_commit, memo=memo, lazily=lazily
-    )
+    """Both plans, and the decisions between them."""
+    base = build.build(base_repo, fleets[0], past, interpreters[0], now, memo)
+    base = replace(base, base=past.applied_commit)
     waited = place.waits_for_room(memo.questions)
     decided = {key: one.decision for key, one in base.bindings.items()}
     claiming = place.claiming(memo.questions, decided, base.facts.taken_at)
     circumstances = Circumstances.of(base, memo.candidates, past)
     between = inputs.after(base, past)
-    head = build.build(
-        head_repo, fleets[1], between, interpreters[1], now, base=base_repo.commit, memo=memo, lazily=lazily
-    )
+    head = build.build(head_repo, fleets[1], between, interpreters[1], now, memo)
+    head = replace(head, base=base_repo.commit)
     return _Plans(base, head, between, waited or place.waits_for_room(memo.questions), circumstances, claiming)
 
 

@@ -100,7 +100,8 @@ class _Again:
     statuses: Mapping[ObjectKey, Body]
 
     def plan(self, past: Decisions) -> Plan:
-        return build.build(self.repo, self.fleet, past, self.interpreter, self.when, base=past.applied_commit)
+        made = build.build(self.repo, self.fleet, past, self.interpreter, self.when)
+        return replace(made, base=past.applied_commit)
 
     def decisions(self, plan: Plan, past: Decisions) -> dict[ObjectKey, Decision]:
         return gate.decisions_to_record(plan, past, None)

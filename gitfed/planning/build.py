@@ -23,7 +23,7 @@ from types import MappingProxyType
 
 from gitfed.interpret.registry import Interpreter
 from gitfed.model import counting
-from gitfed.model.base import ClusterName, Commit, Digest, ObjectKey, Origin, Problem
+from gitfed.model.base import ClusterName, Digest, ObjectKey, Origin, Problem
 from gitfed.model.decisions import Decisions, Share
 from gitfed.model.fleet import FleetSnapshot
 from gitfed.model.plan import Action, Binding, Change, HeldDecision, Plan, Totals
@@ -34,7 +34,7 @@ from gitfed.planning import bind, dependencies, notes, place, prefetch, template
 from gitfed.planning.build_cache import BuildContext, Item, prepare
 from gitfed.planning.build_cache import Memo as Memo
 from gitfed.planning.context import PlacementResult
-from gitfed.planning.lazy_manifests import Outlines
+from gitfed.planning.lazy_manifests import AT_ONCE
 from gitfed.planning.objects import prune
 from gitfed.planning.ordering import gate, namespace_deletion, operator_orders, order, waves
 from gitfed.render import namespaces
@@ -51,23 +51,16 @@ def build(
     decisions: Decisions,
     interpreter: Interpreter,
     now: datetime,
-    *,
-    base: Commit | None = None,
     memo: Memo | None = None,
-    lazily: bool = False,
-    outlines: Outlines | None = None,
 ) -> Plan:
     """Everything that should be true of the fleet at `repo.commit`, and what to do about it.
 
-    `fleet.live` None gives a plan without changes ("not observed"). `lazily`: a template is rendered when somebody
-    looks at it, for who compares two plans and knows where they can differ; what then cannot be rendered is not among
-    the problems. `outlines`: for who imagines the clusters; manifests are made where a copy has to be another one, and
-    `rendered` holds outlines. A snapshot of few templates says in its `scope` what the others come to.
+    `fleet.live` None gives a plan without changes ("not observed"). A snapshot of few templates says in its `scope`
+    what the others come to. Whoever knows which commit the plan follows says so in its `base`.
     """
     memo = Memo() if memo is None else memo
     world = prepare(memo, repo, fleet, decisions, interpreter, now)
     repo = world.repo  # with the numbers that autoscalers decided
-    world = replace(world, lazily=lazily, outlines=outlines)
     memo.questions, asked = place.questions(memo.questions, repo, world.decisions, world.binder, memo.count)
     draft = _draft(memo, world, memo.questions, decisions, asked=asked)
     digest = _digest(repo, draft.items, draft.changes)
@@ -88,13 +81,13 @@ def build(
         changes = waves.mark_waiting(changes, [template_pipeline.placed(item) for item in items])
     return Plan(
         commit=repo.commit,
-        base=base,
+        base=None,
         facts=fleet.facts,
         now=now,
         federation=repo.settings.metadata.name,
         bindings=bindings,
         rendered=template_pipeline.OnDemand(world, items)
-        if lazily
+        if world.rendering.lazily
         else {item.manifest.key: item.rendered for item in items},
         changes=tuple(changes) if fleet.live is not None else None,
         gates=(*verdict.gates, *gate.quotas(draft.quotas)),
@@ -143,7 +136,7 @@ def _draft(
     bounds, problems, quotas = place.answers(questions, repo, world.binder, memo.room, world.fleet.facts.taken_at)
     bounds = dependencies.attach(bounds, repo, world.binder, world.decisions, live, memo.references)
     bounds = _counted(bounds, decisions, world)
-    if not world.lazily and world.outlines is None:
+    if world.rendering == AT_ONCE:
         prefetch.rendering(((repo.manifests[key], bounds[key].binding) for key in asked), world.interpreter)
     cache = memo if not alike else memo.as_before
     items = _derived(cache, world, bounds, decisions, alike)
@@ -286,8 +279,6 @@ def _leavers(world: BuildContext, bindings: Mapping[ObjectKey, Binding]) -> Iter
         decision = world.decisions.bindings.get(key)
         for name in sorted(live):
             change = prune.leaver(
-                key,
-                name,
                 live[name],
                 world.live_clusters.get(name),
                 prune=world.repo.settings.spec.sync.prune,

@@ -26,7 +26,7 @@ from gitfed.placement.scheduling import match, rebalance
 from gitfed.placement.scheduling.cluster import Candidate
 from gitfed.planning import contention, dependencies, place, scaled, schema_check, status
 from gitfed.planning.context import Binder, HoldState, PlacementResult
-from gitfed.planning.lazy_manifests import Outlines
+from gitfed.planning.lazy_manifests import AT_ONCE, Rendering
 from gitfed.planning.ordering import order
 from gitfed.planning.schedule_cache import Schedules
 from gitfed.planning.schema_check import Judge
@@ -79,6 +79,8 @@ class Memo:
 
     count: Count = unheard
     """Is told how far a build is."""
+    rendering: Rendering = AT_ONCE
+    """When its builds make manifests."""
     items: dict[ObjectKey, Item] = field(default_factory=dict)
     questions: dict[ObjectKey, place.Question] = field(default_factory=dict)
     room: contention.Room = field(default_factory=contention.Room)
@@ -144,11 +146,9 @@ class BuildContext:
     same_commit: bool
     binder: Binder
     numbers: scaled.ScaledRepo
-    lazily: bool = False
     judge: Judge | None = None
     """What tells whether API servers would take a manifest; None: nobody does."""
-    outlines: Outlines | None = None
-    """In the place of manifests, where they are made when they matter (`lazy_manifests`)."""
+    rendering: Rendering = AT_ONCE
 
     def to_repair(self, key: ObjectKey) -> frozenset[ClusterName] | None:
         """Clusters where drift of this object is repaired: everywhere (None), or where a person ordered a look."""
@@ -233,6 +233,7 @@ def prepare(
         overrides=memo.override_index,
         live_clusters=memo.live_clusters,
         judge=memo.judge,
+        rendering=memo.rendering,
         same_commit=bool(repo.commit) and decisions.applied_commit == repo.commit,
         binder=Binder(
             memo.index,

@@ -23,6 +23,21 @@ from gitfed.render.manifest import Part, Rendered
 Make: TypeAlias = Callable[[Manifest, Binding, Part], Rendered]
 
 
+@dataclass(frozen=True, slots=True)
+class Rendering:
+    """When manifests are made: at once, or not."""
+
+    lazily: bool = False
+    """When somebody looks at one: for who compares two plans and knows where they can differ. What then cannot be
+    rendered is not among a plan's problems."""
+    outlines: Outlines | None = None
+    """Where a copy has to be another one: for who imagines the clusters. `rendered` of a plan holds outlines."""
+
+
+AT_ONCE = Rendering()
+LAZILY = Rendering(lazily=True)
+
+
 @dataclass(slots=True)
 class Outlines:
     """For one commit and interpreter, and for clusters that differ in their health and their taints at most."""

@@ -12,13 +12,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from gitfed.interpret import collect
 from gitfed.interpret.registry import Inputs, Interpreter, Operation, Unknown
 from gitfed.model.base import Body, ClusterName, ObjectKey
 from gitfed.model.decisions import Decisions
-from gitfed.model.fleet import ClusterLive, LiveObject
+from gitfed.model.fleet import ClusterLive, LiveObject, LiveState
 from gitfed.model.plan import Action, Binding, Change, Plan
 from gitfed.model.repo import RepoSnapshot
 from gitfed.model.status import BindingStatus, CopyStatus, FullyApplied
@@ -28,28 +28,19 @@ _OUTSTANDING = (Action.CREATE, Action.UPDATE, Action.SKIP)
 _DONE = FullyApplied(True, "FullyAppliedSuccess", "every copy is applied")
 Memory: TypeAlias = dict[ObjectKey, dict[ClusterName, tuple[object, collect.Collected]]]
 """What scripts said of a copy, and of which version of it."""
-Asked: TypeAlias = tuple[Binding, Body | None, Mapping[ClusterName, LiveObject], Mapping[ClusterName, str]]
-"""The first arguments of `of`."""
 _NOWHERE = FullyApplied(False, "FullyAppliedFailed", "it is placed nowhere")
 
 
-def of(
-    binding: Binding,
-    template: Body | None,
-    copies: Mapping[ClusterName, LiveObject],
-    outstanding: Mapping[ClusterName, str],
-    clusters: Mapping[ClusterName, ClusterLive],
-    interpreter: Interpreter,
-    now: str,
-    memory: Memory | None = None,
-) -> BindingStatus:
-    """The status of one binding. `memory` keeps the answers of scripts from call to call.
+class Asked(NamedTuple):
+    """A binding whose status is asked for."""
 
-    `copies`: what is in the clusters; `outstanding`: clusters where something is left to be done about this object,
-    each with the reason; `template`: its manifest, None for an object that no file declares; `now`: RFC 3339.
-    """
-    asked = (binding, template, copies, outstanding)
-    return of_all([asked], clusters, interpreter, now, {} if memory is None else memory)[0]
+    binding: Binding
+    template: Body | None
+    """Its manifest; None for an object that no file declares."""
+    copies: Mapping[ClusterName, LiveObject]
+    """What is in the clusters."""
+    outstanding: Mapping[ClusterName, str]
+    """Clusters where something is left to be done about it, each with the reason."""
 
 
 def of_all(
@@ -59,7 +50,8 @@ def of_all(
     now: str,
     memory: Memory,
 ) -> list[BindingStatus]:
-    """The status of many bindings: what scripts have to be asked about, they are asked at once."""
+    """The status of bindings: what scripts have to be asked about, they are asked at once. `memory` keeps their answers
+    from call to call; `now`: RFC 3339."""
     unknown = [
         live
         for _, _, copies, _ in asked
@@ -82,8 +74,7 @@ def of_all(
 def of_plan(
     plan: Plan,
     repo: RepoSnapshot,
-    objects: Mapping[ObjectKey, Mapping[ClusterName, LiveObject]],
-    clusters: Mapping[ClusterName, ClusterLive],
+    live: LiveState,
     interpreter: Interpreter,
     now: str,
     refused: Mapping[tuple[ClusterName, ObjectKey], str] = MappingProxyType({}),
@@ -92,11 +83,11 @@ def of_plan(
     left = outstanding(plan.changes or ())
     for (name, key), message in refused.items():
         left[key][name] = message
-    asked = [
-        (binding, repo.manifests[key].body if key in repo.manifests else None, objects.get(key, {}), left.get(key, {}))
-        for key, binding in plan.bindings.items()
-    ]
-    return dict(zip(plan.bindings, of_all(asked, clusters, interpreter, now, {}), strict=True))
+    asked = []
+    for key, binding in plan.bindings.items():
+        template = repo.manifests[key].body if key in repo.manifests else None
+        asked.append(Asked(binding, template, live.objects.get(key, {}), left.get(key, {})))
+    return dict(zip(plan.bindings, of_all(asked, live.clusters, interpreter, now, {}), strict=True))
 
 
 def outstanding(changes: Iterable[Change]) -> dict[ObjectKey, dict[ClusterName, str]]:

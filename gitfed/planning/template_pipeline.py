@@ -80,7 +80,7 @@ def item(
         item.bound = bound
     if (
         item.overrides is not world.overrides or item.judge is not world.judge or item.render_again
-    ) and not world.lazily:
+    ) and not world.rendering.lazily:
         _render(world, item)
         fresh = True
     live = world.fleet.live.objects.get(manifest.key, _NOTHING) if world.fleet.live is not None else None
@@ -118,8 +118,8 @@ def _alike(one: PlacementResult, other: PlacementResult) -> bool:
 
 def _render(world: BuildContext, item: Item) -> None:
     item.overrides, item.judge = world.overrides, world.judge
-    if world.outlines is not None and item.bodies is None:
-        item.rendered, item.render_problems = world.outlines.of(item.manifest, item.binding), ()
+    if world.rendering.outlines is not None and item.bodies is None:
+        item.rendered, item.render_problems = world.rendering.outlines.of(item.manifest, item.binding), ()
         return
     result = _manifests(world, item.manifest, item.binding, item.bodies)
     before = {rendered.digest: rendered for rendered in item.rendered}
@@ -202,7 +202,7 @@ def _changes(world: BuildContext, item: Item, live: Mapping[ClusterName, LiveObj
         if name in placed:
             # Decided, and no longer declared: the decision is held because the cluster's file cannot be used.
             unusable = Reason(ReasonCode.REPOSITORY_INCOMPLETE, detail=f"no file that can be used declares {name}")
-            yield compare.make(context, name, Action.KEEP, unusable, None, live=live[name])
+            yield compare.make(context, name, Action.KEEP, unusable, None, live[name])
             continue
         change = prune.unwanted(context, name, live[name], live)
         if change is not None and change.reason.code is ReasonCode.REPLACEMENT_AWAITED:
@@ -220,14 +220,14 @@ def _wanted(
     live: Mapping[ClusterName, LiveObject],
 ) -> Change | None:
     copy = live.get(name)
-    if world.outlines is not None and world.outlines.is_outline(rendered):
-        made = world.outlines.made(rendered.digest, name, functools.partial(_part, world))
+    if world.rendering.outlines is not None and world.rendering.outlines.is_outline(rendered):
+        made = world.rendering.outlines.made(rendered.digest, name, functools.partial(_part, world))
         item.render_problems = (*item.render_problems, *made.problems)
         if not made.rendered:
             return compare.unrenderable(context, name, copy, made.failed[name]) if made.failed else None
         rendered = made.rendered[0]
         if copy is not None:
-            copy = world.outlines.as_made(copy, functools.partial(_part, world))
+            copy = world.rendering.outlines.as_made(copy, functools.partial(_part, world))
     try:
         return compare.wanted(context, rendered, name, copy)
     except RetainError as error:
@@ -240,9 +240,11 @@ def _wanted(
 
 def _exact(world: BuildContext, rendered: RenderedManifest, name: ClusterName) -> RenderedManifest | None:
     """The manifest of a class in one cluster, where manifests are made when they matter."""
-    if world.outlines is None or not world.outlines.is_outline(rendered):
+    if world.rendering.outlines is None or not world.rendering.outlines.is_outline(rendered):
         return rendered
-    return next(iter(world.outlines.made(rendered.digest, name, functools.partial(_part, world)).rendered), None)
+    return next(
+        iter(world.rendering.outlines.made(rendered.digest, name, functools.partial(_part, world)).rendered), None
+    )
 
 
 def _reduced(world: BuildContext, item: Item, context: compare.Context, copy: LiveObject) -> Change | None:
@@ -257,8 +259,8 @@ def _reduced(world: BuildContext, item: Item, context: compare.Context, copy: Li
     ]
     if not all(made):
         return None
-    if world.outlines is not None:
-        copy = world.outlines.as_made(copy, functools.partial(_part, world))
+    if world.rendering.outlines is not None:
+        copy = world.rendering.outlines.as_made(copy, functools.partial(_part, world))
     try:
         return compare.reduced(context, made[0][0], made[1][0], copy, context.floor.reason(kept))
     except RetainError:

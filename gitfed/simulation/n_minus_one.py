@@ -26,6 +26,7 @@ from gitfed.model.scope import FEW
 from gitfed.placement.failover.taints import FAILOVER, NO_EXECUTE
 from gitfed.placement.scheduling import match
 from gitfed.planning import build, contention
+from gitfed.planning.lazy_manifests import LAZILY
 from gitfed.planning.ordering import gate
 from gitfed.planning.review import locality
 from gitfed.simulation import capacity_loss, simulated_fleet
@@ -51,7 +52,7 @@ def each(
     spec = repo.settings.spec.model_copy(update={"failover": failover})
     repo = replace(repo, settings=repo.settings.model_copy(update={"spec": spec}))
     fleet = replace(fleet, live=None)
-    planner = _Planner(interpreter, now, build.Memo())
+    planner = _Planner(interpreter, now, build.Memo(rendering=LAZILY))
     base = planner.plan(repo, fleet, replace(decisions, known=True, descends=True))
     recorded = gate.decisions_to_record(base, decisions, None)
     decisions = replace(
@@ -97,7 +98,7 @@ class _Planner:
     memo: build.Memo
 
     def plan(self, repo: RepoSnapshot, fleet: FleetSnapshot, decisions: Decisions) -> Plan:
-        return build.build(repo, fleet, decisions, self.interpreter, self.now, memo=self.memo, lazily=True)
+        return build.build(repo, fleet, decisions, self.interpreter, self.now, self.memo)
 
 
 def _only(repo: RepoSnapshot, keys: set[ObjectKey]) -> RepoSnapshot:

@@ -23,7 +23,7 @@ from gitfed.model.plan import Action, Binding, Plan
 from gitfed.model.repo import RepoSnapshot
 from gitfed.placement import recorded_facts
 from gitfed.planning import build, decision_text
-from gitfed.planning.lazy_manifests import Outlines
+from gitfed.planning.lazy_manifests import Outlines, Rendering
 from gitfed.planning.ordering import gate
 from gitfed.simulation import capacity_loss, n_minus_one, simulated_fleet
 from gitfed.simulation.capacity_loss import Loss
@@ -91,7 +91,7 @@ class Rehearsal:
         self._interpreter = interpreter
         self._start = now.replace(microsecond=0)
         self._options = options
-        self._memo, self._outlines = build.Memo(), Outlines()
+        self._memo = build.Memo(rendering=_rendering())
 
     def clusters(self, target: str) -> list[ClusterName]:
         """The clusters that a target names, sorted. Raises KeyError when it names none."""
@@ -138,7 +138,6 @@ class Rehearsal:
             self._start,
             self._options,
             self._memo,
-            self._outlines,
             ordered,
             self.clusters,
         )
@@ -154,6 +153,10 @@ class Rehearsal:
         return n_minus_one.each(self._repo, self._fleet, self._decisions, self._interpreter, self._start, targets)
 
 
+def _rendering() -> Rendering:
+    return Rendering(outlines=Outlines())
+
+
 class _Run:
     def __init__(
         self,
@@ -164,13 +167,12 @@ class _Run:
         start: datetime,
         options: Options,
         memo: build.Memo,
-        outlines: Outlines,
         events: list[Event],
         clusters: Callable[[str], list[ClusterName]],
     ) -> None:
         self._repo, self._fleet, self._decisions = repo, fleet, decisions
         self._interpreter, self._start, self._options = interpreter, start, options
-        self._memo, self._outlines = memo, outlines
+        self._memo = memo
         self._events = [(event, clusters(event.target)) for event in events]
         self._at = 0.0
         self._clusters = simulated_fleet.Fleet(fleet.clusters, start)
@@ -290,9 +292,7 @@ class _Run:
         self._review = self._at + self._options.poll if left and self._clusters.next_healthy is None else None
 
     def _build(self, fleet: FleetSnapshot) -> Plan:
-        return build.build(
-            self._repo, fleet, self._decisions, self._interpreter, self._now, memo=self._memo, outlines=self._outlines
-        )
+        return build.build(self._repo, fleet, self._decisions, self._interpreter, self._now, self._memo)
 
     def _record(self, plan: Plan, live: LiveState | None, *, quietly: bool) -> None:
         bindings = gate.decisions_to_record(plan, self._decisions, live)

@@ -6,6 +6,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -17,6 +18,7 @@ from gitfed.model.base import ObjectKey
 from gitfed.model.decisions import Decisions
 from gitfed.model.fleet import ClusterFacts, FactsRef, FleetSnapshot
 from gitfed.planning import build
+from gitfed.planning.lazy_manifests import LAZILY
 from gitfed.source import repo as source
 from gitfed.views import clusters, explanations
 from gitfed.views.explanations import PlacementNumbers
@@ -138,7 +140,10 @@ def test_shares_follow_from_the_printed_numbers(data: st.DataObject) -> None:
             key = ObjectKey("apps", "Deployment", "shop", app)
             memo = build.Memo()
             memo.room.watched = key
-            assert build.build(repo, fleet, past, INTERPRETER, NOW, memo=memo, lazily=True).bindings == plan.bindings
+            assert (
+                build.build(repo, fleet, past, INTERPRETER, NOW, replace(memo, rendering=LAZILY)).bindings
+                == plan.bindings
+            )
             candidates = clusters.candidates(repo, fleet.clusters, plan)
             before, binding = past.bindings.get(key), plan.bindings[key]
             shown = explanations.explain(key, plan, repo, candidates, before, turn=memo.room.turn)["placement"]

@@ -33,7 +33,7 @@ def foreseen(
     base_repo, head_repo = read(before), read(after, "2")
     base = plan_of(base_repo, decisions=past)
     between = inputs.after(base, past)
-    head = plan_of(head_repo, decisions=between, base=base_repo.commit)
+    head = replace(plan_of(head_repo, decisions=between), base=base_repo.commit)
     found = reviewing.review(base_repo, head_repo, base, head, between, INTERPRETER)
     return [(one.action.value, one.cluster, one.key.name, str(one.reason)) for one in found.changes]
 

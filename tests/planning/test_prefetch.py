@@ -161,7 +161,7 @@ def test_what_was_said_of_a_copy_is_forgotten_when_the_copy_is_gone() -> None:
     body = repo.manifests[key].body
     for names in (("a", "b"), ("b",)):
         copies = {name: LiveObject(key, name, "u", "1", True, body=body) for name in names}
-        status.of(found.bindings[key], body, copies, {}, {}, answers, "", memory)
+        status.of_all([status.Asked(found.bindings[key], body, copies, {})], {}, answers, "", memory)
         assert sorted(memory[key]) == list(names)
 
 

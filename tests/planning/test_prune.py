@@ -18,7 +18,7 @@ DECIDED = Decision(KEY, "apps/v1beta2", (Share(A, 1),))
 
 
 def leaver(live: LiveObject, past: Decision | None) -> Change:
-    found = prune.leaver(KEY, A, live, ClusterLive(A, inventory_read=True), prune=True, unread="", past=past)
+    found = prune.leaver(live, ClusterLive(A, inventory_read=True), prune=True, unread="", past=past)
     assert found is not None
     return found
 

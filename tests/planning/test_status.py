@@ -50,7 +50,8 @@ def of(
         for name in ("a", "b", "c")
     }
     here = {copy.cluster: copy for copy in copies}
-    return status.of(one, TEMPLATE, here, outstanding or {}, clusters, INTERPRETER, "2026-03-01T12:00:00Z")
+    asked = status.Asked(one, TEMPLATE, here, outstanding or {})
+    return status.of_all([asked], clusters, INTERPRETER, "2026-03-01T12:00:00Z", {})[0]
 
 
 def test_every_copy_applied_is_a_success_and_their_statuses_are_added_up() -> None:
@@ -109,9 +110,7 @@ def test_what_a_cluster_refused_is_told_by_whom_has_not_tried() -> None:
     snapshot = stage.snapshot().live
     assert snapshot is not None
     repo = source.read(Tree(stage.files, plan.commit))
-    found = status.of_plan(
-        plan, repo, snapshot.objects, snapshot.clusters, INTERPRETER, "now", status.refusals(plan, past)
-    )
+    found = status.of_plan(plan, repo, snapshot, INTERPRETER, "now", status.refusals(plan, past))
     assert [copy.message for copy in found[WEB].copies] == ["denied by quota", "to be updated"]
 
 
@@ -155,5 +154,6 @@ def test_a_rule_that_fails_is_said_and_leaves_no_status() -> None:
             return super().answer(operation, inputs)
 
     clusters = {"a": ClusterLive("a", inventory_read=True)}
-    found = status.of(binding("a"), TEMPLATE, {"a": live("a")}, {}, clusters, Interpreter((Broken(),)), "now")
+    asked = status.Asked(binding("a"), TEMPLATE, {"a": live("a")}, {})
+    (found,) = status.of_all([asked], clusters, Interpreter((Broken(),)), "now", {})
     assert (found.status, found.error) == (None, "no such field")

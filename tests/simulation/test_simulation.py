@@ -15,7 +15,7 @@ from gitfed.model.fleet import ClusterFacts, FactsRef, FleetSnapshot
 from gitfed.model.plan import Action
 from gitfed.model.repo import RepoSnapshot
 from gitfed.placement.recorded_facts import Thresholds
-from gitfed.planning import build
+from gitfed.planning.lazy_manifests import Rendering
 from gitfed.simulation import simulation
 from gitfed.simulation.scenario import Event
 from gitfed.simulation.simulation import Rehearsal, Story
@@ -181,8 +181,7 @@ def test_manifests_that_are_made_when_they_matter_tell_the_same_story(
     repository = repo(placement=placement, files={"override.json": json.dumps(override(rules))})
     assert not repository.problems
     seldom = rehearse(repository).run(events)
-    always = build.build
-    monkeypatch.setattr(build, "build", lambda *args, outlines, **given: always(*args, **given))
+    monkeypatch.setattr(simulation, "_rendering", Rendering)
     told = rehearse(repository).run(events)
     assert seldom.timeline == told.timeline
     assert (seldom.losses, seldom.on_recovery) == (told.losses, told.on_recovery)

@@ -68,7 +68,7 @@ def wanted(
     else:
         change = _needed(context, held[0], cluster, live)
         if change is None:
-            change = make(context, cluster, Action.SKIP, held[1], held[0], live=live, move=True)
+            change = replace(make(context, cluster, Action.SKIP, held[1], held[0], live), move=True)
         elif change.action is Action.UPDATE:
             change = replace(change, reason=held[1])
     return _permitted(context, change, cluster)
@@ -108,50 +108,36 @@ def _needed(
     if live is None:
         if unknown:
             return make(context, cluster, Action.SKIP, unknown, rendered)
-        return make(context, cluster, Action.CREATE, NO_REASON, rendered, adopt=_overwrites(context, rendered))
+        change = make(context, cluster, Action.CREATE, NO_REASON, rendered)
+        return replace(change, adopt=_overwrites(context, rendered))
     if live.uid == "":
         if unknown:
             return make(context, cluster, Action.SKIP, unknown, rendered)
         gone = live.entry is not None and live.entry.uid != ""
         reason = Reason(ReasonCode.DELETED_BY_OTHERS) if gone else NO_REASON
         if gone and context.leaves_drift(cluster):
-            return make(context, cluster, Action.SKIP, Reason(ReasonCode.DELETION_KEPT), rendered, drift=True)
-        return make(
-            context,
-            cluster,
-            Action.CREATE,
-            reason,
-            rendered,
-            drift=gone and context.is_drift(cluster),
-            adopt=_overwrites(context, rendered),
-        )
+            change = make(context, cluster, Action.SKIP, Reason(ReasonCode.DELETION_KEPT), rendered)
+            return replace(change, drift=True)
+        change = make(context, cluster, Action.CREATE, reason, rendered)
+        return replace(change, drift=gone and context.is_drift(cluster), adopt=_overwrites(context, rendered))
     if is_foreign(live) and _has_our_label(context, live):
         # The inventory was lost and taken over again. The label permits no deletion, but we wrote what we want here.
-        return make(
-            context, cluster, Action.UPDATE, Reason(ReasonCode.INVENTORY_RESTORED), rendered, live=live, adopt=True
-        )
+        change = make(context, cluster, Action.UPDATE, Reason(ReasonCode.INVENTORY_RESTORED), rendered, live)
+        return replace(change, adopt=True)
     if is_foreign(live):
         return _foreign(context, rendered, cluster, live)
     if live.matches == rendered.digest:
         return None
     if live.body is None:
-        return make(context, cluster, Action.UPDATE, NO_REASON, rendered, live=live)
+        return make(context, cluster, Action.UPDATE, NO_REASON, rendered, live)
     differences = compare_bodies(rendered.body, live.body, context.interpreter)
     if not differences and live.ours:
         return None
     drift = context.is_drift(cluster)
     others = ", ".join(field_managers.of(live.body, differences))
     if context.leaves_drift(cluster):
-        return make(
-            context,
-            cluster,
-            Action.SKIP,
-            Reason(ReasonCode.DRIFT_KEPT, others or "somebody else"),
-            rendered,
-            live=live,
-            differences=differences,
-            drift=True,
-        )
+        reason = Reason(ReasonCode.DRIFT_KEPT, others or "somebody else")
+        return replace(make(context, cluster, Action.SKIP, reason, rendered, live), diff=differences, drift=True)
     kept = retain.for_apply(rendered.body, live.body, context.interpreter)
     claimed = () if _overwrites(context, rendered) else field_conflicts.found(rendered.body, live.body, differences)
     if claimed:
@@ -159,29 +145,16 @@ def _needed(
         left = field_conflicts.unclaimed(claimed, differences)
         if not left and live.ours:
             reason = Reason(ReasonCode.FIELD_CONFLICT, detail="; ".join(map(str, claimed)))
-            return make(
-                context,
-                cluster,
-                Action.SKIP,
-                reason,
-                rendered,
-                live=live,
-                differences=differences,
-                drift=drift,
-            )
+            change = make(context, cluster, Action.SKIP, reason, rendered, live)
+            return replace(change, diff=differences, drift=drift)
         differences, others = left, ", ".join(field_managers.of(live.body, left))
         kept = field_conflicts.left_out(rendered.body if kept is None else kept, claimed)
     reason = NO_REASON if live.ours else Reason(ReasonCode.LABEL_MISSING)
     if others and not reason:
         reason = Reason(ReasonCode.CHANGED_BY_OTHERS if drift else ReasonCode.TAKEN_OVER, others)
-    return make(
-        context,
-        cluster,
-        Action.UPDATE,
-        reason,
-        rendered,
-        live=live,
-        differences=differences,
+    return replace(
+        make(context, cluster, Action.UPDATE, reason, rendered, live),
+        diff=differences,
         drift=drift,
         body=kept,
         replaces=annotation(rendered.body, REPLACE_ANNOTATION) == "allowed",
@@ -216,7 +189,7 @@ def compare_bodies(desired: Body, live: Body, interpreter: Interpreter) -> tuple
 
 def unrenderable(context: Context, cluster: ClusterName, live: LiveObject | None, reason: str) -> Change:
     """An override failed for this cluster: whatever is there stays."""
-    return make(context, cluster, Action.SKIP, Reason(ReasonCode.NOT_RENDERED, detail=reason), None, live=live)
+    return make(context, cluster, Action.SKIP, Reason(ReasonCode.NOT_RENDERED, detail=reason), None, live)
 
 
 def unretained(
@@ -233,26 +206,18 @@ def unretained(
             return None
     code = ReasonCode.RETAIN_REFUSED if error.permanent else ReasonCode.RETAIN_UNKNOWN
     reason = Reason(code, detail=str(error))
-    return make(context, cluster, Action.SKIP, reason, rendered, live=live)
+    return make(context, cluster, Action.SKIP, reason, rendered, live)
 
 
 def _foreign(context: Context, rendered: RenderedManifest, cluster: ClusterName, live: LiveObject) -> Change | None:
     """Something of this name exists and is not ours: `conflictResolution` decides."""
     if _overwrites(context, rendered):
         differences = compare_bodies(rendered.body, live.body, context.interpreter) if live.body is not None else ()
-        return make(
-            context,
-            cluster,
-            Action.UPDATE,
-            Reason(ReasonCode.ADOPTED),
-            rendered,
-            live=live,
-            differences=differences,
-            adopt=True,
-        )
+        change = make(context, cluster, Action.UPDATE, Reason(ReasonCode.ADOPTED), rendered, live)
+        return replace(change, diff=differences, adopt=True)
     if is_namespace(rendered.key):
         return None  # Used as it is: a namespace made by somebody else serves as well.
-    return make(context, cluster, Action.SKIP, Reason(ReasonCode.NOT_OURS, CONFLICT_ANNOTATION), rendered, live=live)
+    return make(context, cluster, Action.SKIP, Reason(ReasonCode.NOT_OURS, CONFLICT_ANNOTATION), rendered, live)
 
 
 def _overwrites(context: Context, rendered: RenderedManifest) -> bool:
@@ -288,16 +253,9 @@ def make(
     action: Action,
     reason: Reason,
     rendered: RenderedManifest | None,
-    *,
     live: LiveObject | None = None,
-    differences: tuple[diff.FieldChange, ...] = (),
-    body: Body | None = None,
-    drift: bool = False,
-    move: bool = False,
-    adopt: bool = False,
-    replaces: bool = False,
-    first: bool = False,
 ) -> Change:
+    """With what follows from the object itself; what else is to be known of the change is for the caller to add."""
     return Change(
         cluster=cluster,
         key=context.manifest.key,
@@ -306,16 +264,9 @@ def make(
         reason=reason,
         rendered=rendered,
         live=live,
-        diff=differences,
-        body=body,
-        move=move,
-        replaces=replaces,
         wave=context.position.wave,
         order=context.position.order,
         waits_for=context.depends_on,
-        adopt=adopt,
-        drift=drift,
-        first=first,
     )
 
 

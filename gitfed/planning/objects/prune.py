@@ -29,17 +29,21 @@ def unwanted(
     context: compare.Context, cluster: ClusterName, live: LiveObject, copies: Mapping[ClusterName, LiveObject]
 ) -> Change | None:
     """What to do about a copy in a cluster that the template is not placed on (any more)."""
+
+    def change(action: Action, reason: Reason, *, move: bool = True) -> Change:
+        return replace(compare.make(context, cluster, action, reason, None, live), move=move)
+
     if _is_stripped(live):
-        return compare.make(context, cluster, Action.KEEP, _STRIPPED, None, live=live)
+        return change(Action.KEEP, _STRIPPED, move=False)
     if not _removable(live):
         if _is_going(live):
-            return compare.make(context, cluster, Action.KEEP, _going(live), None, live=live, move=True)
+            return change(Action.KEEP, _going(live))
         return None
     dependency = came_as_dependency(context.binding, cluster)
     # What something there runs with is no orphan, whatever else keeps it: nobody has it deleted by an order.
     needed = cluster in context.needed
     if context.binding.policy is None and not dependency:
-        return compare.make(context, cluster, Action.KEEP, Reason(ReasonCode.ORPHANED), None, live=live, move=needed)
+        return change(Action.KEEP, Reason(ReasonCode.ORPHANED), move=needed)
     held_back = _kept_because(
         live,
         context.clusters.get(cluster),
@@ -51,42 +55,32 @@ def unwanted(
     if not held_back and context.binding.keeps:
         held_back = Reason(ReasonCode.HELD_BACK, detail=context.binding.keeps)
     if held_back:
-        return compare.make(context, cluster, Action.KEEP, held_back, None, live=live, move=needed)
+        return change(Action.KEEP, held_back, move=needed)
     if compare.is_namespace(context.manifest.key):
-        return compare.make(
-            context, cluster, Action.DELETE, Reason(ReasonCode.NAMESPACE_UNUSED), None, live=live, move=True
-        )
+        return change(Action.DELETE, Reason(ReasonCode.NAMESPACE_UNUSED))
     if needed:
-        reason = Reason(ReasonCode.NEEDED, context.needed[cluster])
-        return compare.make(context, cluster, Action.KEEP, reason, None, live=live, move=True)
+        return change(Action.KEEP, Reason(ReasonCode.NEEDED, context.needed[cluster]))
     if dependency and not context.binding.shares:
-        return compare.make(
-            context,
-            cluster,
-            Action.DELETE,
-            Reason(ReasonCode.DEPENDENCY_UNUSED, detail=context.binding.why),
-            None,
-            live=live,
-        )
+        unused = Reason(ReasonCode.DEPENDENCY_UNUSED, detail=context.binding.why)
+        return change(Action.DELETE, unused, move=False)
     evicted = _evicted(context.binding, cluster)
     if evicted is not None:
         action, reason = evicted
-        first = action is Action.DELETE
-        return compare.make(context, cluster, action, reason, None, live=live, move=True, first=first)
+        return replace(change(action, reason), first=action is Action.DELETE)
     floor = context.floor
     kept = floor.kept_of(cluster) if floor is not None else None
     if floor is not None and kept is not None:
         if not kept:
-            return compare.make(context, cluster, Action.DELETE, Reason(ReasonCode.MOVED), None, live=live, move=True)
+            return change(Action.DELETE, Reason(ReasonCode.MOVED))
         reason = Reason(ReasonCode.REPLACEMENT_AWAITED, clusters=tuple(name for name, _ in floor.awaited))
-        return compare.make(context, cluster, Action.KEEP, reason, None, live=live, move=True)
+        return change(Action.KEEP, reason)
     newcomers = [share.cluster for share in context.binding.shares]
     waiting = [name for name in newcomers if not _healthy(copies.get(name), context.manifest)]
     if waiting:
         # A replacement is healthy before the old copy goes: level-based, so that a restart in between changes nothing.
         reason = Reason(ReasonCode.REPLACEMENT_AWAITED, clusters=tuple(waiting))
-        return compare.make(context, cluster, Action.KEEP, reason, None, live=live, move=True)
-    return compare.make(context, cluster, Action.DELETE, Reason(ReasonCode.MOVED), None, live=live, move=True)
+        return change(Action.KEEP, reason)
+    return change(Action.DELETE, Reason(ReasonCode.MOVED))
 
 
 def _evicted(binding: Binding, cluster: ClusterName) -> tuple[Action, Reason] | None:
@@ -105,8 +99,6 @@ def _evicted(binding: Binding, cluster: ClusterName) -> tuple[Action, Reason] | 
 
 
 def leaver(
-    key: ObjectKey,
-    cluster: ClusterName,
     live: LiveObject,
     state: ClusterLive | None,
     *,
@@ -114,8 +106,9 @@ def leaver(
     unread: str,
     past: Decision | None,
 ) -> Change | None:
-    """What to do about an object whose template is gone. `past`: the last decision for it; `unread`: why it may not be
+    """What to do about a copy whose template is gone. `past`: the last decision for it; `unread`: why it may not be
     gone at all (`RepoSnapshot.why_kept`)."""
+    key, cluster = live.key, live.cluster
     api_version = past.api_version if past is not None else ""
     stripped, going = _is_stripped(live), _is_going(live)
     if not stripped and not going and not _removable(live):

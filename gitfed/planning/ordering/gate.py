@@ -18,7 +18,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 
-from gitfed.model.base import ClusterName, ObjectKey
+from gitfed.model.base import ClusterName, Commit, ObjectKey
 from gitfed.model.decisions import Decision, Decisions
 from gitfed.model.fleet import LiveState
 from gitfed.model.plan import Action, Binding, Change, Gate, Plan
@@ -47,6 +47,20 @@ class Verdict:
     """What they hold is turned into skips."""
     undecided: Mapping[ObjectKey, str]
     """Templates that nothing new is decided for, and the gate that holds it."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Limit:
+    """What one gate says, and which changes it holds."""
+
+    name: str
+    most: str
+    value: str
+    over: bool
+    counts: Callable[[Change], bool] = lambda change: True
+    message: str = ""
+    waiting: bool = False
+    """What waits for something else counts as well."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,102 +95,63 @@ def hold(
     withdrawn = displacement.withdrawn(changes, bindings, decisions, live)
     gone = withdrawn.counts
     changes = displacement.told_apart(changes, gone) if gone else changes
+    displaced = displacement.replicas(bindings, decisions, gone)
     kept = list(changes)
     gates: list[Gate] = []
-
-    def gate(
-        name: str,
-        limit: str,
-        value: str,
-        *,
-        over: bool,
-        counts: Callable[[Change], bool],
-        least: int = 0,
-        unseen: int = 0,
-        message: str = "",
-        waiting: bool = False,
-    ) -> None:
-        acts = [change.action in _ACTS or (waiting and displacement.is_waiting(change)) for change in changes]
-        # Every gate counts for itself, whatever another one holds already: an approval has to name them all.
-        counted = [i for i, change in enumerate(changes) if acts[i] and counts(change)] if over else []
-        count = max(len(counted) + unseen, least) if over else 0
-        withheld = count if count > allowed.get(name, 0) else 0
-        if withheld:
-            for index in counted:
-                if kept[index].action is not Action.SKIP:
-                    reason = Reason(ReasonCode.GATE, name, detail=f"{value} of at most {limit}")
-                    kept[index] = replace(changes[index], action=Action.SKIP, reason=reason)
-        gates.append(Gate(name, limit, value, withheld, (message,) if message and withheld else ()))
-
-    if not decisions.known:
-        gate("state", "a known state", "unknown", over=True, counts=lambda change: True)
-    if not decisions.descends and repo.commit:
-        applied = (decisions.applied_commit or "")[:12]
-        # The commit itself is held, also where it changes nothing: were it taken as the applied one, what it left out
-        # would be gone for its successors, and they would delete without this gate.
-        said = (
-            f"{repo.commit[:12]} does not descend from {applied}, which was applied last: the history was rewritten, "
-            "or this is another repository. Nothing of it is carried out until a person consents"
-        )
-        gate(
-            HISTORY,
-            f"descendants of {applied}",
-            repo.commit[:12],
-            over=True,
-            counts=lambda change: True,
-            least=1,
-            message=said,
-        )
-    deletions = [change for change in changes if change.action is Action.DELETE and not change.move]
-    later = sum(gone.values()) - sum(change.reason.code is ReasonCode.WITHDRAWN for change in deletions)
-    count = len(deletions) + later + _still_to_come(deletions, bindings, decisions, live)
 
     def goes(change: Change) -> bool:
         return _is_deletion(change) or (change.move and change.key in gone)
 
-    gate(
-        DELETIONS,
-        str(guards.max_deletions),
-        str(count),
-        over=count > guards.max_deletions,
-        counts=goes,
-        unseen=withdrawn.unseen,
-        waiting=True,
-    )
+    def check(limit: _Limit, *, least: int = 0, unseen: int = 0) -> None:
+        """`least`: so many are held at least; `unseen`: so many more, in clusters that nobody looked at."""
+        acts = [change.action in _ACTS or (limit.waiting and displacement.is_waiting(change)) for change in changes]
+        # Every gate counts for itself, whatever another one holds already: an approval has to name them all.
+        counted = [i for i, change in enumerate(changes) if acts[i] and limit.counts(change)] if limit.over else []
+        count = max(len(counted) + unseen, least) if limit.over else 0
+        withheld = count if count > allowed.get(limit.name, 0) else 0
+        if withheld:
+            for index in counted:
+                if kept[index].action is not Action.SKIP:
+                    reason = Reason(ReasonCode.GATE, limit.name, detail=f"{limit.value} of at most {limit.most}")
+                    kept[index] = replace(changes[index], action=Action.SKIP, reason=reason)
+        messages = (limit.message,) if limit.message and withheld else ()
+        gates.append(Gate(limit.name, limit.most, limit.value, withheld, messages))
+
+    if not decisions.known:
+        check(_Limit("state", "a known state", "unknown", over=True))
+    if not decisions.descends and repo.commit:
+        # The commit itself is held, also where it changes nothing: were it taken as the applied one, what it left out
+        # would be gone for its successors, and they would delete without this gate.
+        check(_of_history(repo.commit, decisions.applied_commit), least=1)
+    deletions = [change for change in changes if change.action is Action.DELETE and not change.move]
+    later = sum(gone.values()) - sum(change.reason.code is ReasonCode.WITHDRAWN for change in deletions)
+    count = len(deletions) + later + _still_to_come(deletions, bindings, decisions, live)
+    most, over = str(guards.max_deletions), count > guards.max_deletions
+    check(_Limit(DELETIONS, most, str(count), over, goes, waiting=True), unseen=withdrawn.unseen)
     # Counting a million copies is not for every cycle.
     owned = _owned(live) + already.owned + repo.scope.copies if count else 0
     percent = min(100 * count / owned, 100.0) if owned >= _SMALL else 0.0
-    gate(
-        PERCENT,
-        f"{guards.max_deletion_percent}%",
-        f"{percent:.0f}%",
-        over=percent > guards.max_deletion_percent,
-        counts=goes,
-        unseen=withdrawn.unseen,
-        waiting=True,
-    )
-    displaced = displacement.replicas(bindings, decisions, gone)
+    most, over = f"{guards.max_deletion_percent}%", percent > guards.max_deletion_percent
+    check(_Limit(PERCENT, most, f"{percent:.0f}%", over, goes, waiting=True), unseen=withdrawn.unseen)
     total = displaced.total + repo.scope.replicas
     share = 100 * displaced.moved / total if total >= _SMALL else 0.0
-    gate(
-        MOVED,
-        f"{guards.max_moved_replicas_percent}%",
-        f"{share:.0f}%",
-        over=share > guards.max_moved_replicas_percent,
-        counts=lambda change: change.key in displaced.keys,
-        least=0 if live is None else displaced.copies,
-        waiting=True,
-    )
+    most, over = f"{guards.max_moved_replicas_percent}%", share > guards.max_moved_replicas_percent
+    moves = _Limit(MOVED, most, f"{share:.0f}%", over, lambda change: change.key in displaced.keys, waiting=True)
+    check(moves, least=0 if live is None else displaced.copies)
     if guards.max_clusters_touched is not None:
-        touched = already.touched.union(change.cluster for change in changes if change.action in _ACTS)
-        gate(
-            "clusters touched",
-            str(guards.max_clusters_touched),
-            str(len(touched)),
-            over=len(touched) > guards.max_clusters_touched,
-            counts=lambda change: True,
-        )
+        reached = already.touched | touched(changes)
+        most, over = str(guards.max_clusters_touched), len(reached) > guards.max_clusters_touched
+        check(_Limit("clusters touched", most, str(len(reached)), over))
     return Verdict(tuple(gates), tuple(kept), _undecided(gates, kept, bindings, decisions, gone, displaced.keys))
+
+
+def _of_history(commit: Commit, applied_commit: Commit | None) -> _Limit:
+    applied = (applied_commit or "")[:12]
+    message = (
+        f"{commit[:12]} does not descend from {applied}, which was applied last: the history was rewritten, "
+        "or this is another repository. Nothing of it is carried out until a person consents"
+    )
+    return _Limit(HISTORY, f"descendants of {applied}", commit[:12], over=True, message=message)
 
 
 def quotas(ledger: quota.Ledger) -> Iterator[Gate]:

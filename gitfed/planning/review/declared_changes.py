@@ -73,14 +73,14 @@ class Declaration:
 def declared(
     base_repo: RepoSnapshot,
     head_repo: RepoSnapshot,
-    base: Plan,
-    head: Plan,
+    plans: tuple[Plan, Plan],
     differing: set[ObjectKey],
     touched: Sequence[ObjectKey],
     hidden: redact.Hidden,
 ) -> Iterator[Declaration]:
+    """`plans`: of the base and of the head. `differing`: objects that differ; `touched`: those whose manifests can."""
     found = _otherwise(base_repo, head_repo)
-    concerns = _Concerns(base, head, touched, base_repo.scope.placed) if found else None
+    concerns = _Concerns(plans, touched, base_repo.scope.placed) if found else None
     for before, after in found:
         assert concerns is not None
         one = _declaration(before, after, hidden)
@@ -159,9 +159,9 @@ class _Concerns:
     """Which objects a declared object concerns, in either plan; each index is made when it is first asked."""
 
     def __init__(
-        self, base: Plan, head: Plan, touched: Sequence[ObjectKey], placed: Mapping[ClusterName, Set[ObjectKey]]
+        self, plans: tuple[Plan, Plan], touched: Sequence[ObjectKey], placed: Mapping[ClusterName, Set[ObjectKey]]
     ) -> None:
-        self._plans = (base, head)
+        self._plans = plans
         self._touched = touched
         self._placed = placed
         self._edited: dict[str, set[ObjectKey]] | None = None

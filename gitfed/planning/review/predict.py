@@ -181,8 +181,6 @@ def _leavers(
                 yield _undeclared(key, name, live[name], past.api_version if past else "")
             continue
         change = prune.leaver(
-            key,
-            name,
             live[name],
             clusters[name],
             prune=repo.settings.spec.sync.prune,

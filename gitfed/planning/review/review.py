@@ -100,7 +100,7 @@ def review(
     gates, changes = retained_dependents.limited(changes, sides, hold)
     differing = {change.key for change in changes} | _placed_otherwise(base, head)
     base, head = (_with_looked_at(plan, hidden) for plan in (base, head))
-    declared = tuple(declared_changes.declared(base_repo, head_repo, base, head, differing, touched, hidden))
+    declared = tuple(declared_changes.declared(base_repo, head_repo, (base, head), differing, touched, hidden))
     return Review(
         base=base,
         head=head,

@@ -50,8 +50,7 @@ def _statuses(session: load.Session, fleet: FleetSnapshot, plan: Plan) -> dict[O
     seen = status.of_plan(
         plan,
         session.repo,
-        fleet.live.objects,
-        fleet.live.clusters,
+        fleet.live,
         inputs.interpreter_of(session.repo, past),
         time_text(session.now),
         status.refusals(plan, past),
