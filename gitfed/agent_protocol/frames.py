@@ -24,8 +24,9 @@ PINGS = 3
 """The version from which on the agent's pings are the signs of life of both sides, and no `beat` is sent."""
 LARGEST = 8 << 20
 """Bytes of one frame. An object of Kubernetes has 1.5 MiB at most, and there are two of each while it changes."""
-USUAL = 256 << 10
-"""Bytes after which a frame is sent, and another one begun."""
+USUAL = 32 << 10
+"""Bytes after which a frame is sent, and another one begun. The buffers of a connection stay as large as the largest
+frame that went through them, and a hub has some for each agent."""
 MOST_BUCKETS = 256
 
 _Text: TypeAlias = Annotated[str, Field(max_length=512)]

@@ -21,6 +21,7 @@ import orjson
 
 from gitfed.agent_protocol.frames import LARGEST, USUAL, Put
 from gitfed.errors import LinkError
+from gitfed.text import canonical
 
 BUCKETS = 64
 MOST_KEYS = 200_000
@@ -190,11 +191,6 @@ class Heard:
     def _texts(self) -> Mapping[str, bytes]:
         return {key: _text(value) for key, value in self.values.items()}
 
-    def _keep(self, change: Change) -> None:
-        for key in change.gone:
-            del self.values[key]
-        self.values.update(change.set)
-
     def _begin(self) -> None:
         self._parts = self._bytes = 0
         self._set, self._gone, self._buckets = {}, set(), set()
@@ -215,39 +211,61 @@ class Heard:
             self._gone.add(key)
         for key, value in put.set.items():
             self._gone.discard(key)
-            self._set[key] = value
+            self._set[key] = self._as_kept(value)
         self._buckets.update(put.buckets)
         if not put.last:
             return None
         gone = {key for key in self._gone if key in self.values}
         if self._buckets:
             gone |= {key for key in self.values if bucket(key) in self._buckets and key not in self._set}
-        change = Change({key: one for key, one in self._set.items() if self._is_news(key, one)}, frozenset(gone))
-        self._keep(change)
+        news = {key: one for key, one in self._set.items() if key not in self.values or self.values[key] != one}
+        for key in gone:
+            del self.values[key]
+        self.values.update(news)
         self._number = put.n
         self._begin()
-        return change
+        return Change(self._as_read(news), frozenset(gone))
 
-    def _is_news(self, key: str, value: Any) -> bool:
-        return key not in self.values or self.values[key] != value
+    def _as_kept(self, value: Any) -> Any:
+        """A value as `values` has it."""
+        return value
+
+    def _as_read(self, kept: Mapping[str, Any]) -> Mapping[str, Any]:
+        """As a change has them."""
+        return kept
 
 
 class HeardAsText(Heard):
     """For a reader that makes values of its own of every change and never looks at `values` again. What is kept only
-    to be compared is text, a quarter of what the same takes as values: a hub keeps it of every copy in the fleet."""
+    to be compared is text, a quarter of what the same takes as values: a hub keeps it of every copy in the fleet. So is
+    what has come of a change, since all agents of a fleet may be in the middle of one."""
 
     values: dict[str, bytes]
 
     def _texts(self) -> Mapping[str, bytes]:
         return self.values
 
-    def _keep(self, change: Change) -> None:
-        for key in change.gone:
-            del self.values[key]
-        self.values.update((key, _text(value)) for key, value in change.set.items())
+    def _as_kept(self, value: Any) -> bytes:
+        return canonical.to_keep(_text(value))
 
-    def _is_news(self, key: str, value: Any) -> bool:
-        return self.values.get(key) != _text(value)
+    def _as_read(self, kept: Mapping[str, bytes]) -> Mapping[str, Any]:
+        return _Read(kept)
+
+
+class _Read(Mapping[str, Any]):
+    """The values of these texts, each made when it is asked for."""
+
+    def __init__(self, texts: Mapping[str, bytes]) -> None:
+        self._texts = texts
+
+    def __getitem__(self, key: str) -> Any:
+        return orjson.loads(self._texts[key])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._texts)
+
+    def __len__(self) -> int:
+        return len(self._texts)
 
 
 def bucket(key: str) -> int:
@@ -256,7 +274,7 @@ def bucket(key: str) -> int:
 
 def text_of(value: Any) -> bytes:
     """How a value stands in a mapping."""
-    return orjson.dumps(value, option=orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS)
+    return canonical.to_keep(orjson.dumps(value, option=orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS))
 
 
 def fits(key: str, text: bytes) -> bool:

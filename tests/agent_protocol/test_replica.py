@@ -228,13 +228,30 @@ def test_what_changes_ten_times_while_the_reader_is_busy_is_sent_once_more() -> 
 def test_a_large_change_goes_in_frames_of_a_bounded_size() -> None:
     told, heard = Told(), Heard()
     for number in range(20):
-        told.put(f"body/{number}", "x" * 100_000)
+        told.put(f"body/{number}", "x" * 12_000)
     told.connect(heard.connect())
     parts = told.next()
     sizes = [len(frames.encode(part)) for part in parts]
     assert len(parts) == 10
     assert max(sizes) < frames.USUAL + 4096
     assert [part.last for part in parts] == [False] * 9 + [True]
+
+
+def test_what_has_come_of_a_change_is_kept_as_text_until_its_end() -> None:
+    told, heard = Told(), HeardAsText()
+    wanted = {f"object/{number}": {"status": {"replicas": number}, "of": "x" * 12_000} for number in range(20)}
+    for key, value in wanted.items():
+        told.put(key, value)
+    told.connect(heard.connect())
+    *parts, last = told.next()
+    for part in parts:
+        assert heard.take(frames.decode(frames.encode(part))) is None  # type: ignore[arg-type]
+        assert {type(one) for one in heard._set.values()} == {bytes}
+    assert not heard.values, "a change counts as a whole"
+    change = heard.take(frames.decode(frames.encode(last)))  # type: ignore[arg-type]
+    assert change is not None
+    assert dict(change.set) == wanted
+    assert (len(change.set), not heard._set) == (20, True)
 
 
 def test_a_value_that_no_frame_has_room_for_is_refused_where_it_is_made() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -113,3 +114,40 @@ async def test_an_agent_that_pings_no_more_is_gone_after_a_lease() -> None:
         error = await _ended(asyncio.create_task(a_link(here, SignsOfLife.ANSWERS, asyncio.Semaphore(0)).run()))
     assert isinstance(error, LinkCut)
     assert str(error) == "no sign of life for 2 s"
+
+
+class _Told(Told):
+    def __init__(self) -> None:
+        super().__init__()
+        self.over = asyncio.Event()
+
+    def acknowledged(self, number: int) -> None:
+        super().acknowledged(number)
+        self.over.set()
+
+
+def _frames() -> list[object]:
+    return [one for one in gc.get_objects() if type(one) in (frames.Put, frames.Ack)]
+
+
+async def test_of_what_was_said_nothing_stays_with_links_that_wait() -> None:
+    before = _frames()  # of other tests
+    async with sockets() as (here, there):
+        told, heard, came = _Told(), Heard(), asyncio.Event()
+        told.connect(heard.connect())
+        links = [
+            Link(here, told, Heard(), lease=LEASE, taken=lambda change: None, asked=_asked, life=SignsOfLife.ANSWERS),
+            Link(
+                there, Told(), heard, lease=LEASE, taken=lambda change: came.set(), asked=_asked,
+                life=SignsOfLife.PINGS,
+            ),
+        ]  # fmt: skip
+        tasks = [asyncio.create_task(one.run()) for one in links]
+        told.put("object/a", {"status": {"replicas": 1}})
+        links[0].poke()
+        await asyncio.wait_for(came.wait(), patience.SECONDS)
+        await asyncio.wait_for(told.over.wait(), patience.SECONDS)
+        assert len(_frames()) == len(before)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from gitfed.agent_protocol import values
+from gitfed.agent_protocol import replica, values
 from gitfed.daemon.fleet.member_protocol import Expected, news_in
 from gitfed.daemon.fleet.pulled import slice as slices
 from gitfed.daemon.fleet.pulled.connection import AgentConnection
@@ -141,3 +141,38 @@ def test_a_body_too_large_for_an_agent_fails_alone_and_is_said_once() -> None:
     assert len(owner.refusals) == 2
     assert [key.name for key in part.tasks] == ["web"]
     assert not any(len(text) > 8 << 20 for text in part.told._values.values())
+
+
+def _reported(uid: str) -> dict[str, Any]:
+    status = {"replicas": 2, "conditions": [{"type": "Available", "status": "True"}]}
+    return {"key": list(KEY), "cluster": "m", "uid": uid, "resource_version": "1", "ours": True, "status": status}
+
+
+def test_a_status_that_many_clusters_tell_is_held_once() -> None:
+    many = [Reports(f"m{number}") for number in range(5)]
+    for number, one in enumerate(many):
+        one.take(replica.Change({values.of(values.OBJECT, KEY): _reported(str(number))}, frozenset()))
+    found = [one.objects[KEY] for one in many]
+    assert [one.uid for one in found] == ["0", "1", "2", "3", "4"]
+    assert found[0].status == _reported("0")["status"]
+    assert len({id(one.status) for one in found}) == 1
+
+
+def test_a_change_is_open_until_its_own_task_is_over() -> None:
+    part, owner = Slice("m", "acme"), _Owner()
+    worklist = PulledWorklist(owner, AgentConnection("m", part.told, lambda: datetime.now(UTC)), part)
+    worklist.submit([_change("a")], ())
+    number = part.tasks[KEY][0].id
+
+    def over(task: int, *, left: bool = False) -> bool:
+        said = {"id": task, "number": 1, "action": "create", "left": left}
+        owner.reports.take(replica.Change({values.of(values.OVER, KEY): said}, frozenset()))
+        return not worklist.has(KEY)
+
+    assert not over(number - 1), "that of a list before"
+    assert not over(number, left=True), "it is tried again"
+    assert over(number)
+    assert not over(number, left=True), "an agent that found it undone again"
+    assert over(number)
+    owner.reports.take(replica.Change({}, frozenset({values.of(values.OVER, KEY)})))
+    assert worklist.has(KEY), "nobody says so any more"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import tracemalloc
 
 import pytest
 from hypothesis import given
@@ -45,3 +46,14 @@ def test_what_json_cannot_hold_is_refused(value: object) -> None:
 
 def test_null_is_not_mistaken_for_infinity() -> None:
     assert canonical.dumps({"a": None, "b": [1.5]}) == b'{"a":null,"b":[1.5]}'
+
+
+def test_what_is_kept_takes_no_more_room_than_it_has_bytes() -> None:
+    tracemalloc.start()
+    try:
+        kept = [canonical.to_keep(canonical.dumps({"number": number})) for number in range(1000)]
+        room = tracemalloc.get_traced_memory()[0]
+    finally:
+        tracemalloc.stop()
+    assert kept[7] == b'{"number":7}'
+    assert room < 1000 * 200, "what was returned to be read once has 1 kB or more each"

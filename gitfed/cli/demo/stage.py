@@ -295,11 +295,9 @@ class Stage:
 
     def tell_progress(self, through: set[str]) -> None:
         """One line for each cluster that is through with everything it has to do; `through` were told before."""
-        done: dict[str, int] = {}
-        for cluster, _ in self.engine.fleet.outcomes.known:
-            done[cluster] = done.get(cluster, 0) + 1
+        done = self.engine.fleet.outcomes.carried_out
         for name, member in sorted(self.engine.fleet.members.items()):
-            if name not in through and done.get(name) and member.worker is not None and not member.worker.pending:
+            if name not in through and done[name] and member.worker is not None and not member.worker.pending:
                 through.add(name)
                 self.say(f"{name}: {formatting.count(done[name], 'object')} written")
 

@@ -1,9 +1,9 @@
-"""What became of changes: the last result of each object, and the line that the log gets of what is news."""
+"""What became of changes: the last result of each object that did not go well, and the line that the log gets."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection
+from collections import Counter
 
 from gitfed.edges.kube.apply import NOT_EMPTY
 from gitfed.model.base import ClusterName, ObjectKey
@@ -22,19 +22,19 @@ _OVER = ("failed", "skipped")
 
 
 class Outcomes:
-    """The last result of each object."""
+    """The last result of each object where that did not go well: of all others nothing is asked, and there are many."""
 
     def __init__(self) -> None:
         self._results: dict[tuple[ClusterName, ObjectKey], ApplyResult] = {}
-
-    @property
-    def known(self) -> Collection[tuple[ClusterName, ObjectKey]]:
-        """What there is a result of."""
-        return self._results.keys()
+        self.carried_out: Counter[ClusterName] = Counter()
+        """How many changes went well."""
 
     def take(self, change: Change, result: ApplyResult) -> None:
-        before = self._results.get((result.cluster, result.key))
-        self._results[result.cluster, result.key] = result
+        before = self._results.pop((result.cluster, result.key), None)
+        if result.outcome in _OVER or _is_kept(result):
+            self._results[result.cluster, result.key] = result
+        else:
+            self.carried_out[result.cluster] += 1
         keys = {"cluster": result.cluster, "object": str(result.key), "took": round(result.took, 3)}
         news = before is None or before.message != result.message
         if result.outcome == "failed" and news:
@@ -56,9 +56,13 @@ class Outcomes:
     def kept(self, cluster: ClusterName, key: ObjectKey) -> ApplyResult | None:
         """The result of the last attempt to delete it, if what others have in it, or of its kind, would have gone."""
         result = self._results.get((cluster, key))
-        return result if result is not None and result.details.get("reason") == NOT_EMPTY else None
+        return result if result is not None and _is_kept(result) else None
 
     def is_over(self, cluster: ClusterName, key: ObjectKey) -> bool:
         """Whether a change that stays in its list has nothing to wait for but another look."""
         result = self._results.get((cluster, key))
         return result is not None and result.outcome in _OVER
+
+
+def _is_kept(result: ApplyResult) -> bool:
+    return result.details.get("reason") == NOT_EMPTY

@@ -20,6 +20,7 @@ import orjson
 
 from gitfed.model.base import Body
 from gitfed.model.keys import CACHED_FROM_CLUSTER
+from gitfed.text import canonical
 
 OVERHEAD = 450
 """Bytes that an object takes in memory beside its text: its name, its place in the table, the parts themselves."""
@@ -53,7 +54,7 @@ def stored(body: Body, cluster: str, share: Callable[[bytes], bytes]) -> Stored:
     metadata = {"annotations": {**annotations, CACHED_FROM_CLUSTER: cluster}, **metadata}
     rest = {name: value for name, value in body.items() if name not in ("apiVersion", "kind", "metadata")}
     version = orjson.dumps(str(body["metadata"].get("resourceVersion") or ""))[1:-1]
-    labels = share(orjson.dumps(body["metadata"].get("labels") or {}, option=orjson.OPT_SORT_KEYS))
+    labels = share(canonical.to_keep(orjson.dumps(body["metadata"].get("labels") or {}, option=orjson.OPT_SORT_KEYS)))
     spec = rest.get("spec")
     if not metadata.get("ownerReferences") or not isinstance(spec, dict):
         return Stored(version, labels, orjson.dumps({"metadata": metadata, **rest})[_BEFORE:], b"", b"")

@@ -8,15 +8,20 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 
 from gitfed.agent_protocol import replica, values
 from gitfed.agent_protocol.values import Over, Shared, State
 from gitfed.errors import LinkError
-from gitfed.model.base import BindingId, ClusterName, Digest, ObjectKey
+from gitfed.model.base import BindingId, Body, ClusterName, Digest, ObjectKey
 from gitfed.model.fleet import ClusterFacts, InventoryEntry, LiveObject
 from gitfed.services import slices
 from gitfed.services.exchange import Endpoints
 from gitfed.services.slices import Slice
+from gitfed.text import canonical
+
+_MOST_SHARED = 1 << 12
+"""Statuses that are held once, while that many others are."""
 
 
 @dataclass(slots=True)
@@ -82,9 +87,10 @@ class Reports:
         self.facts: ClusterFacts | None = None
         self.objects: dict[ObjectKey, LiveObject] = {}
         self.entries: dict[ObjectKey, InventoryEntry] = {}
-        self.over: dict[ObjectKey, Over] = {}
-        self.over_changes = 0
-        """How often `over` became another."""
+        self.done: dict[ObjectKey, int] = {}
+        """Which task of each object the agent is through with. Of the result nothing is kept: it was passed on."""
+        self.done_changes = 0
+        """How often `done` became another."""
         self.endpoints = EndpointReports()
         self._cluster = cluster
 
@@ -99,8 +105,8 @@ class Reports:
                     news.objects.append(key)
                 self.entries.pop(key, None)
             elif what == values.OVER:
-                self.over.pop(values.key_in(name), None)
-                self.over_changes += 1
+                self.done.pop(values.key_in(name), None)
+                self.done_changes += 1
             elif name == values.SHARED or what in (values.OWN_SLICE, values.ARRIVED):
                 news.endpoints = True
                 news.services |= self.endpoints.take(name, None)
@@ -134,7 +140,8 @@ class Reports:
         if entry is not None:
             uid = live.uid if entry.uid == live.uid else entry.uid
             entry = replace(entry, key=key, uid=uid, binding=BindingId(sys.intern(entry.binding)))
-        live = replace(live, matches=matches, entry=entry)
+        status = live.status if live.status is None else _shared(canonical.dumps(live.status))
+        live = replace(live, matches=matches, entry=entry, status=status)
         known = self.objects.get(key)
         self.objects[key] = live
         if live.entry is not None:
@@ -151,8 +158,18 @@ class Reports:
 
     def _over(self, key: ObjectKey, value: object, news: News, first: bool) -> None:
         over = values.OVERS.read(value)
-        self.over[key] = over
-        self.over_changes += 1
+        if over.left:
+            self.done.pop(key, None)
+        else:
+            self.done[key] = over.id
+        self.done_changes += 1
         # To who begins now, what is over was told already: by another process, in another log.
         if not first or over.left:
             news.over.append((key, over))
+
+
+@lru_cache(_MOST_SHARED)
+def _shared(status: bytes) -> Body:
+    """The status of this text, the same value for each copy of the fleet that has it: most are alike."""
+    found: Body = canonical.loads(status)
+    return found

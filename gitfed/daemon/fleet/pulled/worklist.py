@@ -50,8 +50,7 @@ class PulledWorklist:
         entries: Iterable[InventoryEntry] = (),
         forget: Iterable[ObjectKey] = (),
     ) -> None:
-        done = {key: over.id for key, over in self._owner.reports.over.items() if not over.left}
-        self._slice.submit(changes, urgent, done, entries, forget)
+        self._slice.submit(changes, urgent, self._owner.reports.done, entries, forget)
         self._owner.submitted()
         known, self._refused = self._refused, {}
         for key, (change, size) in self._slice.too_large.items():
@@ -86,14 +85,14 @@ class PulledWorklist:
         return self._is_open(key)
 
     def waiting(self) -> list[ObjectKey]:
-        tasks, changes = self._slice.tasks, self._owner.reports.over_changes
+        tasks, changes = self._slice.tasks, self._owner.reports.done_changes
         if self._waiting[0] is not tasks or self._waiting[1] != changes:
             self._waiting = tasks, changes, [key for key in tasks if self._is_open(key)]
         return self._waiting[2]
 
     def _is_open(self, key: ObjectKey) -> bool:
-        task, over = self._slice.tasks.get(key), self._owner.reports.over.get(key)
-        return task is not None and (over is None or over.id != task[0].id or over.left)
+        task = self._slice.tasks.get(key)
+        return task is not None and self._owner.reports.done.get(key) != task[0].id
 
     @property
     def pending(self) -> int:
