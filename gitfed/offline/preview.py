@@ -10,10 +10,11 @@ note: no state branch, no facts or old ones, a Federation that is new.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import NamedTuple
 
 from gitfed.edges import git
 from gitfed.errors import RevisionNotFound
@@ -140,14 +141,14 @@ def _look(
     state = None if given.by_hand else state_inputs.state_commit(opened, source)
     recorded = state_inputs.decisions(opened, source, given.decisions, few.templates if few is not None else None)
     past = replace(recorded, known=True, guards=None)
-    fleets = [_fleet(opened, base_repo, source, given)]
-    fleets += fleets if base_repo.clusters == limited.clusters else [_fleet(opened, limited, source, given)]
+    fleet = _fleet(opened, base_repo, source, given)
+    fleet_then = fleet if base_repo.clusters == limited.clusters else _fleet(opened, limited, source, given)
     knows = inputs.interpreter_of(base_repo, past)
     same = (head_repo.interpreters, head_repo.webhooks) == (base_repo.interpreters, base_repo.webhooks)
     understands = knows if same else inputs.interpreter_of(head_repo, past)
     lazily = few is not None or len(head_repo.manifests) >= LARGE
     memo = build.Memo(count=opened.count, rendering=LAZILY if lazily else AT_ONCE)
-    plans = _plans(base_repo, limited, fleets, past, (knows, understands), now, memo)
+    plans = _plans(_Side(base_repo, fleet, knows), _Side(limited, fleet_then, understands), past, now, memo)
     base, head, between = plans.base, plans.head, plans.between
     if few is not None and few.circumstances is not None and not few.circumstances.allow(plans.circumstances):
         return None
@@ -185,25 +186,25 @@ class _Plans:
     """Templates that take room in the base or after it."""
 
 
-def _plans(
-    base_repo: RepoSnapshot,
-    head_repo: RepoSnapshot,
-    fleets: Sequence[FleetSnapshot],
-    past: Decisions,
-    interpreters: tuple[Interpreter, Interpreter],
-    now: datetime,
-    memo: build.Memo,
-) -> _Plans:
+class _Side(NamedTuple):
+    """What one of the two plans is made of."""
+
+    repo: RepoSnapshot
+    fleet: FleetSnapshot
+    interpreter: Interpreter
+
+
+def _plans(older: _Side, newer: _Side, past: Decisions, now: datetime, memo: build.Memo) -> _Plans:
     """Both plans, and the decisions between them."""
-    base = build.build(base_repo, fleets[0], past, interpreters[0], now, memo)
+    base = build.build(older.repo, older.fleet, past, older.interpreter, now, memo)
     base = replace(base, base=past.applied_commit)
     waited = place.waits_for_room(memo.questions)
     decided = {key: one.decision for key, one in base.bindings.items()}
     claiming = place.claiming(memo.questions, decided, base.facts.taken_at)
     circumstances = Circumstances.of(base, memo.candidates, past)
     between = inputs.after(base, past)
-    head = build.build(head_repo, fleets[1], between, interpreters[1], now, memo)
-    head = replace(head, base=base_repo.commit)
+    head = build.build(newer.repo, newer.fleet, between, newer.interpreter, now, memo)
+    head = replace(head, base=older.repo.commit)
     return _Plans(base, head, between, waited or place.waits_for_room(memo.questions), circumstances, claiming)
 
 

@@ -128,7 +128,10 @@ def checked(
             for fault in faults[:_MOST]:
                 where = [name for name in names if not _serves(candidates.get(name), manifest, fault)]
                 if where:
-                    one = _noted(found, fault, manifest, rendered, known, basis, overrides)
+                    own = not rendered.edits or fault in known.schemas.faults(manifest.body, basis.minor)
+                    author = None if own else overrides.author(rendered.edits, fault.path)
+                    origin, path = author or (manifest.origin, fault.path)
+                    one = found.setdefault((origin, path, fault), _Found(fault, origin, path))
                     one.clusters.update(dict.fromkeys(where, basis))
                     if basis.sure:
                         refused.update(where)
@@ -167,25 +170,6 @@ def _serves(candidate: Candidate | None, manifest: Manifest, fault: Fault) -> bo
     if fault.code is not FaultCode.NOT_SERVED or candidate is None or candidate.apis is None:
         return False
     return (manifest.api_version, manifest.key.kind) in candidate.apis.kinds
-
-
-def _noted(
-    found: dict[tuple[object, ...], _Found],
-    fault: Fault,
-    manifest: Manifest,
-    rendered: RenderedManifest,
-    known: Judge,
-    basis: Basis,
-    overrides: override.Overrides,
-) -> _Found:
-    """The entry of a fault: the template's own, or that of the override that made it."""
-    origin, path = manifest.origin, fault.path
-    if rendered.edits and fault not in known.schemas.faults(manifest.body, basis.minor):
-        origin, path = overrides.author(rendered.edits, fault.path) or (origin, path)
-    key = (origin, path, fault)
-    if key not in found:
-        found[key] = _Found(fault, origin, path)
-    return found[key]
 
 
 def _problems(manifest: Manifest, one: _Found, everywhere: set[ClusterName]) -> Iterator[Problem]:

@@ -133,18 +133,16 @@ def _render(world: BuildContext, item: Item) -> None:
     item.digest = _item_digest(item)
 
 
+def _render_context(world: BuildContext) -> render_manifest.RenderContext:
+    return render_manifest.RenderContext(
+        world.by_name, world.overrides, world.interpreter, world.repo.settings.metadata.name
+    )
+
+
 def _part(
     world: BuildContext, manifest: Manifest, binding: Binding, part: render_manifest.Part
 ) -> render_manifest.Rendered:
-    result = render_manifest.of_parts(
-        manifest,
-        binding,
-        [part],
-        world.by_name,
-        world.overrides,
-        world.interpreter,
-        federation=world.repo.settings.metadata.name,
-    )
+    result = render_manifest.of_parts(manifest, binding, [part], _render_context(world))
     return schema_check.checked(world.judge, manifest, result, world.by_name, world.overrides)
 
 
@@ -156,9 +154,7 @@ def _manifests(
         return render_manifest.each(manifest, binding, bodies, federation=federation)
     if not binding.shares:
         return render_manifest.Rendered(problems=schema_check.unplaced(world.judge, manifest))
-    result = render_manifest.render(
-        manifest, binding, world.by_name, world.overrides, world.interpreter, federation=federation
-    )
+    result = render_manifest.render(manifest, binding, _render_context(world))
     return schema_check.checked(world.judge, manifest, result, world.by_name, world.overrides)
 
 

@@ -65,32 +65,24 @@ def parts(manifest: Manifest, binding: Binding) -> list[Part]:
     return [Part(*part, tuple(clusters)) for part, clusters in groups.items()]
 
 
-def render(
-    manifest: Manifest,
-    binding: Binding,
-    candidates: Mapping[ClusterName, Candidate],
-    overrides: override.Overrides,
-    interpreter: Interpreter,
-    *,
-    federation: str,
-) -> Rendered:
+@dataclass(frozen=True, slots=True)
+class RenderContext:
+    """What all manifests of one commit are made with."""
+
+    candidates: Mapping[ClusterName, Candidate]
+    overrides: override.Overrides
+    interpreter: Interpreter
+    federation: str
+
+
+def render(manifest: Manifest, binding: Binding, context: RenderContext) -> Rendered:
     """The final manifests, before retain. Sorted by their first cluster."""
-    return of_parts(
-        manifest, binding, parts(manifest, binding), candidates, overrides, interpreter, federation=federation
-    )
+    return of_parts(manifest, binding, parts(manifest, binding), context)
 
 
-def of_parts(
-    manifest: Manifest,
-    binding: Binding,
-    wanted: Iterable[Part],
-    candidates: Mapping[ClusterName, Candidate],
-    overrides: override.Overrides,
-    interpreter: Interpreter,
-    *,
-    federation: str,
-) -> Rendered:
+def of_parts(manifest: Manifest, binding: Binding, wanted: Iterable[Part], context: RenderContext) -> Rendered:
     """The final manifests of some `parts`."""
+    candidates, overrides, interpreter = context.candidates, context.overrides, context.interpreter
     found: dict[Digest, RenderedManifest] = {}
     failed: dict[ClusterName, str] = {}
     problems: list[Problem] = []
@@ -122,7 +114,9 @@ def of_parts(
                 problems.append(_problem(overrides, result.error, manifest, result.clusters))
                 continue
             # State comes last: an override neither sees these labels nor changes what was preserved.
-            final = irrelevant_fields.strip(stamp(as_stored(_labelled(result.body, labels)), federation, binding.id))
+            final = irrelevant_fields.strip(
+                stamp(as_stored(_labelled(result.body, labels)), context.federation, binding.id)
+            )
             digest = Digest(canonical.digest(final))
             known = found.get(digest)
             found[digest] = RenderedManifest(

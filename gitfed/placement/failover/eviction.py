@@ -12,9 +12,9 @@ copy that was left behind is marked (`released`), so that a cluster which comes 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gitfed.model.base import ClusterName, Kind
 from gitfed.model.copies import Copies
@@ -45,6 +45,29 @@ class Result:
     look_again: datetime | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class _Look:
+    """What one workload is judged by, and what the look comes to."""
+
+    policy: Propagation
+    tolerations: tuple[Toleration, ...]
+    """The policy's with our defaults."""
+    copies: Mapping[ClusterName, LiveObject]
+    scene: FailoverContext
+    later: list[datetime] = field(default_factory=list)
+    """When to look again, if nothing happens before."""
+    problems: list[str] = field(default_factory=list)
+
+
+class _Cause(NamedTuple):
+    """Why a task is made, in the words of its record."""
+
+    mode: str
+    reason: str
+    message: str
+    producer: str
+
+
 def advance(
     decision: Decision,
     policy: Propagation,
@@ -56,25 +79,24 @@ def advance(
 
     `tolerations`: the policy's with our defaults. `copies`: as last seen, by cluster.
     """
-    later: list[datetime] = []
-    problems: list[str] = []
+    look = _Look(policy, tolerations, copies, scene)
     leaving = {task.from_cluster for task in decision.evictions}
     # Somebody may have written both by hand: a cluster that is being left is no target.
     listed = bool(leaving) and any(share.cluster in leaving for share in decision.shares)
     if listed:
         decision = _changed(decision, shares=tuple(one for one in decision.shares if one.cluster not in leaving))
-    decision = _observe(decision, policy, copies, scene, problems)
+    decision = _observe(decision, look)
     if not listed:  # else its place has to be found first
-        decision = _review(decision, policy, copies, scene, later, problems)
+        decision = _review(decision, look)
     moved = decision
     if scene.active:
         ill = {name for name, _ in decision.unhealthy}
         for share in decision.shares:
             if share.cluster not in scene.repelling and share.cluster not in ill:
                 continue
-            task = _task(decision, share.cluster, share.replicas, policy, tolerations, copies, scene, later, problems)
+            task = _task(decision, share, look)
             if task is not None:
-                later.append(_next_look(task, scene))
+                look.later.append(_next_look(task, scene))
                 moved = replace(
                     moved,
                     shares=tuple(one for one in moved.shares if one.cluster != share.cluster),
@@ -82,19 +104,15 @@ def advance(
                     unhealthy=tuple(one for one in moved.unhealthy if one[0] != share.cluster),
                     undone=None,  # where replicas find no node matters less than that the cluster fails
                 )
-    return Result(decision, None if moved is decision else moved, tuple(problems), min(later, default=None))
+    again = min(look.later, default=None)
+    return Result(decision, None if moved is decision else moved, tuple(look.problems), again)
 
 
 # -- what is written down while all is well ------------------------------------------------------------------------
 
 
-def _observe(
-    decision: Decision,
-    policy: Propagation,
-    copies: Mapping[ClusterName, LiveObject],
-    scene: FailoverContext,
-    problems: list[str],
-) -> Decision:
+def _observe(decision: Decision, look: _Look) -> Decision:
+    policy, copies, scene = look.policy, look.copies, look.scene
     wanted = state_preservation.of_cluster(policy) if scene.injects else None
     application = policy.spec.failover.application if policy.spec.failover is not None else None
     if wanted is None and application is None and not (decision.preserved or decision.unhealthy or decision.released):
@@ -113,7 +131,7 @@ def _observe(
         elif name in kept:
             preserved[name] = kept[name]
         elif copy is not None and copy.uid and scene.is_ready(name) and scene.collect(copy)[1] is not None:
-            problems.append(f"the state of its copy in {name} cannot be preserved: {found}")
+            look.problems.append(f"the state of its copy in {name} cannot be preserved: {found}")
     unhealthy: dict[ClusterName, datetime] = {}
     if application is not None:
         before = dict(decision.unhealthy)
@@ -156,14 +174,8 @@ def _changed(decision: Decision, **members: Any) -> Decision:
 # -- tasks that exist ----------------------------------------------------------------------------------------------
 
 
-def _review(
-    decision: Decision,
-    policy: Propagation,
-    copies: Mapping[ClusterName, LiveObject],
-    scene: FailoverContext,
-    later: list[datetime],
-    problems: list[str],
-) -> Decision:
+def _review(decision: Decision, look: _Look) -> Decision:
+    copies, scene, later, problems = look.copies, look.scene, look.later, look.problems
     if not decision.evictions and not decision.cleared:
         return decision
     kept: list[EvictionTask] = []
@@ -199,7 +211,7 @@ def _review(
                         f"{task.from_cluster} (purgeMode Directly)"
                     )
         timeout = task.grace if task.grace is not None else scene.settings.graceful_eviction_timeout
-        if _is_over(task, created + timeout, scene, later, problems, cleared=cleared, healthy=healthy, placed=placed):
+        if _is_over(task, created + timeout, look, cleared=cleared, healthy=healthy, placed=placed):
             over.append(task.from_cluster)
         else:
             kept.append(task)
@@ -216,9 +228,7 @@ def _review(
 def _is_over(
     task: EvictionTask,
     end: datetime,
-    scene: FailoverContext,
-    later: list[datetime],
-    problems: list[str],
+    look: _Look,
     *,
     cleared: set[ClusterName],
     healthy: bool,
@@ -229,13 +239,15 @@ def _is_over(
         return not task.suppress_deletion
     if task.purge_mode == "Directly" and task.from_cluster not in cleared:
         return False
-    timed_out = scene.now > end
+    timed_out = look.scene.now > end
     if placed and (timed_out or healthy):
         return True
     if timed_out:
-        problems.append(f"its copy in {task.from_cluster} stays although its time is over: nothing takes its place")
+        look.problems.append(
+            f"its copy in {task.from_cluster} stays although its time is over: nothing takes its place"
+        )
     else:
-        later.append(end + timedelta(seconds=1))
+        look.later.append(end + timedelta(seconds=1))
     return False
 
 
@@ -301,27 +313,19 @@ def without(decision: Decision, cluster: ClusterName, copies: Mapping[ClusterNam
 # -- new ones ------------------------------------------------------------------------------------------------------
 
 
-def _task(
-    decision: Decision,
-    cluster: ClusterName,
-    replicas: int | None,
-    policy: Propagation,
-    tolerations: tuple[Toleration, ...],
-    copies: Mapping[ClusterName, LiveObject],
-    scene: FailoverContext,
-    later: list[datetime],
-    problems: list[str],
-) -> EvictionTask | None:
+def _task(decision: Decision, share: Share, look: _Look) -> EvictionTask | None:
+    cluster, scene, problems = share.cluster, look.scene, look.problems
     record = scene.tainted.records.get(cluster)
-    if record is not None and (left := _because_of_taints(record, tolerations, scene, later)):
-        return _for_taint(decision, cluster, replicas, policy, left, scene, problems)
+    if record is not None and (left := _because_of_taints(record, look.tolerations, scene, look.later)):
+        return _for_taint(decision, share, left, look)
     since = dict(decision.unhealthy).get(cluster)
-    application = policy.spec.failover.application if policy.spec.failover is not None else None
+    failover = look.policy.spec.failover
+    application = failover.application if failover is not None else None
     if since is None or application is None:
         return None
     due = since + timedelta(seconds=max(application.decision_conditions.toleration_seconds, 0))
     if scene.now < due:
-        later.append(due)
+        look.later.append(due)
         return None
     if application.purge_mode == "Gracefully" and not scene.graceful:
         problems.append(f"it is unhealthy in {cluster} and stays there: the feature gate GracefulEviction is off")
@@ -329,7 +333,7 @@ def _task(
     labels: Labels = ()
     before: list[ClusterName] = []
     if application.state_preservation is not None and scene.injects:
-        copy = copies.get(cluster)
+        copy = look.copies.get(cluster)
         found = scene.states.values(
             application.state_preservation, decision.key, cluster, scene.collect(copy)[1] if copy is not None else None
         )
@@ -338,15 +342,12 @@ def _task(
             return None
         labels, before = found, [share.cluster for share in decision.shares]
     kind = "resource" if decision.key.namespace else "cluster-resource"
+    producer = f"{kind}-binding-application-failover-controller"
     return _made(
-        cluster,
-        replicas,
-        application.purge_mode,
-        APPLICATION,
-        f"unhealthy since {_text(since)}",
-        f"{kind}-binding-application-failover-controller",
+        share,
+        _Cause(application.purge_mode, APPLICATION, f"unhealthy since {_text(since)}", producer),
         labels,
-        scene,
+        scene.now,
         gracePeriodSeconds=application.grace_period_seconds if application.purge_mode == "Gracefully" else None,
         clustersBeforeFailover=before,
     )
@@ -366,26 +367,19 @@ def _because_of_taints(
     return f"taint {taint} since {_text(taint.added)}"
 
 
-def _for_taint(
-    decision: Decision,
-    cluster: ClusterName,
-    replicas: int | None,
-    policy: Propagation,
-    message: str,
-    scene: FailoverContext,
-    problems: list[str],
-) -> EvictionTask | None:
+def _for_taint(decision: Decision, share: Share, message: str, look: _Look) -> EvictionTask | None:
+    policy, cluster = look.policy, share.cluster
     failover = policy.spec.failover.cluster if policy.spec.failover is not None else None
     labels: Labels = ()
-    if state_preservation.of_cluster(policy) is not None and scene.injects:
+    if state_preservation.of_cluster(policy) is not None and look.scene.injects:
         # A copy that never told anything of its own still has what it was started with.
         known = dict(decision.preserved).get(cluster) or dict(decision.injected).get(cluster)
         if known is None:
-            problems.append(f"it stays in {cluster} ({message}): its state was never seen and would be lost")
+            look.problems.append(f"it stays in {cluster} ({message}): its state was never seen and would be lost")
             return None
         labels = known
     mode = failover.purge_mode if failover is not None else "Gracefully"
-    return _made(cluster, replicas, mode, TAINT, message, _MANAGER, labels, scene)
+    return _made(share, _Cause(mode, TAINT, message, _MANAGER), labels, look.scene.now)
 
 
 def _next_look(task: EvictionTask, scene: FailoverContext) -> datetime:
@@ -396,32 +390,22 @@ def _next_look(task: EvictionTask, scene: FailoverContext) -> datetime:
     return scene.now + timeout + timedelta(seconds=1)
 
 
-def _made(
-    cluster: ClusterName,
-    replicas: int | None,
-    mode: str,
-    reason: str,
-    message: str,
-    producer: str,
-    labels: Labels,
-    scene: FailoverContext,
-    **members: object,
-) -> EvictionTask:
+def _made(share: Share, cause: _Cause, labels: Labels, now: datetime, **members: object) -> EvictionTask:
     raw: dict[str, object] = {
-        "fromCluster": cluster,
-        "purgeMode": mode,
-        "reason": reason,
-        "message": message[:1024],
-        "producer": producer,
-        "creationTimestamp": _text(scene.now),
+        "fromCluster": share.cluster,
+        "purgeMode": cause.mode,
+        "reason": cause.reason,
+        "message": cause.message[:1024],
+        "producer": cause.producer,
+        "creationTimestamp": _text(now),
     }
-    if replicas:
-        raw["replicas"] = replicas
-    if mode == "Never":
+    if share.replicas:
+        raw["replicas"] = share.replicas
+    if cause.mode == "Never":
         raw["suppressDeletion"] = True
     if labels:
         raw["preservedLabelState"] = dict(labels)
-    return EvictionTask(cluster, {**raw, **{name: value for name, value in members.items() if value}})
+    return EvictionTask(share.cluster, {**raw, **{name: value for name, value in members.items() if value}})
 
 
 def _since(task: EvictionTask, when: datetime) -> EvictionTask:
