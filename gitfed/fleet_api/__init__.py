@@ -11,6 +11,7 @@ versions   one text for the resourceVersion of each cluster, and where a long li
 paging     what to ask which cluster for a page of a list
 merge      objects and Tables of several clusters in one answer
 watching   events of several clusters in one stream
+event_text events as clients are told them, written once for all
 discovery  the kinds of all clusters
 accept     in which forms a client takes an answer
 

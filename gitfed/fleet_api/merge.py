@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from gitfed.fleet_api import versions
 from gitfed.model.keys import CACHED_FROM_CLUSTER
 
 Body = dict[str, Any]
+Stamp = Callable[[str], str]
+"""The version of the fleet for that of an object in its cluster."""
 
 _CLUSTER_COLUMN = {
     "name": "Cluster",
@@ -19,13 +21,13 @@ _CLUSTER_COLUMN = {
 }
 
 
-def marked(body: Mapping[str, Any], cluster: str, known: versions.Versions | None = None) -> Body:
-    """An object of a cluster, for a client. `known`: versions of other clusters that its own is put among."""
+def marked(body: Mapping[str, Any], cluster: str, stamp: Stamp | None = None) -> Body:
+    """An object of a cluster, for a client. `stamp`: None for a version that holds this cluster alone."""
     metadata = dict(body.get("metadata") or {})
     metadata["annotations"] = {**(metadata.get("annotations") or {}), CACHED_FROM_CLUSTER: cluster}
     version = metadata.get("resourceVersion")
     if version:
-        metadata["resourceVersion"] = versions.encode({**(known or {}), cluster: str(version)})
+        metadata["resourceVersion"] = stamp(str(version)) if stamp else versions.encode({cluster: str(version)})
     return {**body, "metadata": metadata}
 
 
@@ -95,7 +97,7 @@ def aligned(
     own: Sequence[Mapping[str, Any]],
     *,
     definitions: Sequence[Mapping[str, Any]] | None = None,
-    known: versions.Versions | None = None,
+    stamp: Stamp | None = None,
 ) -> list[Body]:
     """The rows of a cluster's table with a cell for each of the columns `own`, and one for the cluster.
 
@@ -109,7 +111,7 @@ def aligned(
         made = {**row, "cells": with_cluster([cells.get(str(one.get("name"))) for one in own], cluster)}
         inner = row.get("object")
         if isinstance(inner, Mapping) and inner.get("metadata"):
-            made["object"] = marked(inner, cluster, known)
+            made["object"] = marked(inner, cluster, stamp)
         rows.append(made)
     return rows
 
@@ -123,9 +125,9 @@ def table_event(
     table: Mapping[str, Any],
     cluster: str,
     shown: Sequence[Mapping[str, Any]],
-    known: versions.Versions,
+    stamp: Stamp,
 ) -> Body:
     """A table in an event of a watch. `shown`: the columns of that cluster, as it last named them."""
-    made = {**table, "rows": aligned(table, cluster, shown, definitions=shown, known=known)}
+    made = {**table, "rows": aligned(table, cluster, shown, definitions=shown, stamp=stamp)}
     made["columnDefinitions"] = with_cluster(list(shown), _CLUSTER_COLUMN)
     return made

@@ -31,6 +31,29 @@ class Continue:
     token: str = ""
 
 
+class Position:
+    """How far somebody who watches several clusters has come in each."""
+
+    def __init__(self, versions: Versions) -> None:
+        self._versions = {name: versions[name] for name in sorted(versions)}
+
+    def moved(self, cluster: str, version: str) -> bytes:
+        """Its text, once one cluster has come so far. What `encode` makes of it, in a third of the time: this is needed
+        for every event that anybody is told."""
+        if cluster in self._versions:
+            self._versions[cluster] = version
+        else:
+            self._versions = dict(sorted([*self._versions.items(), (cluster, version)]))
+        return binascii.b2a_base64(orjson.dumps(self._versions), newline=False).translate(_FOR_ADDRESSES, b"=")
+
+    def with_version(self, cluster: str, version: str) -> bytes:
+        """Its text if one cluster were elsewhere."""
+        return encode({**self._versions, cluster: version}).encode()
+
+
+_FOR_ADDRESSES = bytes.maketrans(b"+/", b"-_")
+
+
 def encode(versions: Versions) -> str:
     return _packed({name: versions[name] for name in sorted(versions)}) if versions else ""
 

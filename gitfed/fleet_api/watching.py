@@ -6,15 +6,13 @@ again from there misses nothing, and hears nothing twice.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-from gitfed.fleet_api import merge, versions
+from gitfed.fleet_api import event_text, merge, versions
+from gitfed.fleet_api.event_text import EventTexts
 
 Body = dict[str, Any]
-
-_INITIAL_END = "k8s.io/initial-events-end"
-"""Of the bookmark that follows what is there at the beginning, where a client asks for that (`sendInitialEvents`)."""
 
 
 def beginning(listed: Mapping[str, Any], *, bookmark: bool) -> list[Body]:
@@ -38,53 +36,52 @@ def beginning(listed: Mapping[str, Any], *, bookmark: bool) -> list[Body]:
 
 
 def _in_order(events: list[Body]) -> list[Body]:
-    found = [_version(event["object"]) for event in events]
+    found = [event_text.version_of(event["object"]) for event in events]
     if not all(version.isdecimal() for version in found):
         return events  # of an API server of another make: nothing can be told from its versions
     return [event for _, event in sorted(zip(map(int, found), events, strict=True), key=lambda one: one[0])]
 
 
 class Merged:
-    """`told`: the version that the client named."""
+    """`told`: the version that the client named. `texts` may be those of other clients, too."""
 
-    def __init__(self, clusters: Iterable[str], told: str) -> None:
-        self._versions = versions.decode(told)
-        """Those of clusters that give no answer stay: once they are back the client goes on from there."""
-        self._columns: dict[str, Sequence[Mapping[str, Any]]] = {}
+    def __init__(self, clusters: Iterable[str], told: str, texts: EventTexts) -> None:
+        self._texts = texts
+        self._position = versions.Position(versions.decode(told))
+        """Clusters that give no answer stay in it: once they are back the client goes on from there."""
+        self._columns: dict[str, bytes] = {}
         self._beginning = set(clusters)
         """Clusters whose initial events have not all come."""
 
-    def event(self, cluster: str, event: Mapping[str, Any]) -> Body | None:
-        """What the client is told; None: nothing yet. An ERROR is passed on as it is, and ends the watch."""
-        body = event.get("object")
-        if event.get("type") == "ERROR" or not isinstance(body, Mapping):
-            return dict(event)
-        if version := _version(body):
-            self._versions[cluster] = version
-        if event.get("type") == "BOOKMARK" and _ends_the_beginning(body):
-            self._beginning.discard(cluster)
-            if self._beginning:
-                return None
-        if not merge.is_table(body):
-            return {**event, "object": merge.marked(body, cluster, self._versions)}
-        if body.get("columnDefinitions"):
-            self._columns[cluster] = body["columnDefinitions"]
-        table = merge.table_event(body, cluster, self._columns.get(cluster, ()), self._versions)
-        if version:
-            table["metadata"] = {**(body.get("metadata") or {}), "resourceVersion": versions.encode(self._versions)}
-        return {**event, "object": table}
-
-
-def _version(body: Mapping[str, Any]) -> str:
-    version = (body.get("metadata") or {}).get("resourceVersion")
-    return str(version or next((_version(one) for one in _objects(body)), ""))
-
-
-def _ends_the_beginning(body: Mapping[str, Any]) -> bool:
-    annotations = (body.get("metadata") or {}).get("annotations") or {}
-    return annotations.get(_INITIAL_END) == "true" or any(_ends_the_beginning(one) for one in _objects(body))
-
-
-def _objects(body: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """Of a table's rows."""
-    return [row["object"] for row in body.get("rows") or () if isinstance(row.get("object"), Mapping)]
+    def tell(self, cluster: str, lines: Iterable[bytes], told: list[bytes]) -> bool:
+        """Add to `told` what the client is told of these; whether the watch goes on. An ERROR is passed on as it is,
+        and ends it."""
+        source = self._texts.source(cluster, self._columns.get(cluster, b""))
+        known, moved = source.young, self._position.moved
+        for line in lines:
+            text = known.get(line)
+            if text is None:
+                try:
+                    text = source.of(line)
+                except ValueError:
+                    return False  # it speaks another language than it was asked for
+                known = source.young
+            version, pieces = text.version, text.pieces
+            if text.is_plain:
+                told += (pieces[0], moved(cluster, version), pieces[1])
+                continue
+            everybody = moved(cluster, version) if version else b""
+            if text.columns is not None:
+                self._columns[cluster] = text.columns
+                source = self._texts.source(cluster, text.columns)
+                known = source.young
+            if text.ends_the_beginning:
+                self._beginning.discard(cluster)
+                if self._beginning:
+                    continue
+            told.append(pieces[0])
+            for own, piece in zip(text.own, pieces[1:], strict=True):
+                told += (everybody if own == version else self._position.with_version(cluster, own), piece)
+            if text.is_error:
+                return False
+        return True

@@ -1,4 +1,4 @@
-"""Objects, Tables and events of several clusters in one."""
+"""Objects, Tables and kinds of several clusters in one."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitfed.fleet_api import discovery, merge, versions, watching
-from gitfed.fleet_api.watching import Merged
+from gitfed.fleet_api import discovery, merge, versions
 from gitfed.model.keys import CACHED_FROM_CLUSTER
 
 
@@ -41,7 +40,7 @@ def test_an_object_says_where_it_is_from() -> None:
 
 
 def test_what_is_sent_back_is_as_the_cluster_knows_it() -> None:
-    sent = merge.marked(pod("a", a="b"), "m1", {"m2": "77"})
+    sent = merge.marked(pod("a", a="b"), "m1", lambda own: versions.encode({"m1": own, "m2": "77"}))
     assert merge.unmarked(sent, "m1") == pod("a", a="b")
     assert merge.unmarked(pod("a", "5"), "m1") == pod("a", "5")  # of the cluster itself: not made unconditional
     assert merge.unmarked(sent, "m3")["metadata"]["resourceVersion"] == sent["metadata"]["resourceVersion"]
@@ -75,68 +74,6 @@ def test_a_list_beside_tables_becomes_rows() -> None:
     plain = {"kind": "PodList", "apiVersion": "v1", "metadata": {}, "items": [pod("b")]}
     found = merge.lists([("m1", plain), ("m2", table("Name Age", ("a", ["a", "1d"])))])
     assert [row["cells"] for row in found["rows"]] == [["b", "m1", None], ["a", "m2", "1d"]]
-
-
-def test_an_event_moves_its_clusters_version_on() -> None:
-    merged = Merged(["m1", "m2"], versions.encode({"m1": "1", "m2": "2", "m3": "3"}))
-    seen = [
-        merged.event(cluster, {"type": kind, "object": pod("a", version)})
-        for cluster, kind, version in (("m1", "ADDED", "10"), ("m2", "BOOKMARK", "20"), ("m1", "DELETED", "11"))
-    ]
-    told = [versions.decode(one["object"]["metadata"]["resourceVersion"]) for one in seen if one]
-    assert told == [  # m3 gives no answer, and keeps its place
-        {"m1": "10", "m2": "2", "m3": "3"}, {"m1": "10", "m2": "20", "m3": "3"}, {"m1": "11", "m2": "20", "m3": "3"}
-    ]  # fmt: skip
-    assert [one["object"]["metadata"]["annotations"][CACHED_FROM_CLUSTER] for one in seen if one] == ["m1", "m2", "m1"]
-
-
-def test_what_is_there_at_the_beginning_comes_in_the_order_of_versions() -> None:
-    def named(name: str, version: str) -> dict[str, Any]:
-        return {"metadata": {"name": name, "resourceVersion": version}}
-
-    listed = {"kind": "ConfigMapList", "apiVersion": "v1", "metadata": {"resourceVersion": "12"},
-              "items": [named("a", "9"), named("b", "10"), named("c", "3")]}  # fmt: skip
-    events = watching.beginning(listed, bookmark=True)
-    told = [(one["type"], one["object"]["kind"], one["object"]["metadata"]["resourceVersion"]) for one in events]
-    assert told == [("ADDED", "ConfigMap", "3"), ("ADDED", "ConfigMap", "9"), ("ADDED", "ConfigMap", "10"),
-                    ("BOOKMARK", "ConfigMap", "12")]  # fmt: skip
-    assert watching.beginning(listed, bookmark=False) == events[:-1]
-    rows = [{"cells": [one["metadata"]["name"]], "object": one} for one in listed["items"]]  # type: ignore[index]
-    table = {"kind": "Table", "apiVersion": "meta.k8s.io/v1", "columnDefinitions": [{"name": "Name"}], "rows": rows}
-    assert [one["object"]["rows"][0]["cells"] for one in watching.beginning(table, bookmark=True)] == [
-        ["c"],
-        ["a"],
-        ["b"],
-    ]
-
-
-def test_the_beginning_is_over_when_it_is_in_every_cluster() -> None:
-    merged = Merged(["m1", "m2"], "")
-    end = {"type": "BOOKMARK", "object": pod("", "5", **{"k8s.io/initial-events-end": "true"})}
-    assert merged.event("m1", end) is None
-    assert merged.event("m1", {"type": "ADDED", "object": pod("a")}) is not None
-    last = merged.event("m2", end)
-    assert last is not None
-    assert last["object"]["metadata"]["annotations"]["k8s.io/initial-events-end"] == "true"
-
-
-def test_tables_of_events_keep_the_columns_that_came_first() -> None:
-    merged = Merged(["m1", "m2"], "")
-    first = merged.event("m1", {"type": "ADDED", "object": table("Name Age", ("a", ["a", "1d"]))})
-    other = merged.event("m2", {"type": "ADDED", "object": table("Name Data", ("a", ["a", 3]))})
-    later = merged.event("m1", {"type": "MODIFIED", "object": table("", ("a", ["a", "2d"]))})
-    assert first is not None
-    assert other is not None
-    assert later is not None
-    assert names(first["object"]) == names(later["object"]) == ["Name", "Cluster", "Age"]
-    assert names(other["object"]) == ["Name", "Cluster", "Data"]
-    assert later["object"]["rows"][0]["cells"] == ["a", "m1", "2d"]
-    assert versions.decode(later["object"]["metadata"]["resourceVersion"]) == {"m1": "9", "m2": "9"}
-
-
-def test_an_error_is_passed_on_as_it_is() -> None:
-    gone = {"type": "ERROR", "object": {"kind": "Status", "code": 410}}
-    assert Merged(["m1"], "").event("m1", gone) == gone
 
 
 # -- kinds ------------------------------------------------------------------------------------------------------------

@@ -46,6 +46,8 @@ _CONNECT = 10.0
 _LARGEST = 256 << 20
 """Bytes of one answer; a list is read in pages far below. A member must not be able to exhaust our memory."""
 _LONGEST_LINE = 16 << 20
+_AHEAD = 256 << 10
+"""Bytes, or twice as many, of an answer to somebody else that are read before they are wanted: they may be slow."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -296,6 +298,7 @@ class Session:
             headers=CIMultiDict([*headers, *(await self._identity()).items()]),
             data=data,
             skip_auto_headers=("Accept", "Accept-Encoding", "Content-Type", "User-Agent"),
+            read_bufsize=_AHEAD,
             **{**self._options, "timeout": _endless(idle)},
         )
 
@@ -316,11 +319,11 @@ class Session:
                     if len(rest) > _LONGEST_LINE:
                         raise translate.broken(self.cluster, "a watch event of more than 16 MiB is not read")
                     continue
-                first, *others = chunk.split(b"\n")
-                rest += first
-                lines = [line for line in (bytes(rest), *others[:-1]) if line]
-                rest = bytearray(others[-1])
-                if lines:
+                lines = chunk.split(b"\n")
+                if rest:
+                    lines[0] = bytes(rest) + lines[0]
+                rest = bytearray(lines.pop())
+                if lines := [line for line in lines if line]:
                     yield lines
         except translate.NO_ANSWER as error:
             raise translate.unreachable(self.cluster, error, server=self.connection.server) from error

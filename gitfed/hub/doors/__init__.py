@@ -53,6 +53,12 @@ def capability(hub: Hub) -> Capability:
         lambda: [((cluster, verb, code), float(count)) for (cluster, verb, code), count in reach.tally.items()],
         ("cluster", "verb", "code"),
     )
+    cut_off = Metric(
+        "gitfed_proxy_watches_cut_off_total",
+        "counter",
+        "Watches of the fleet whose clients took nothing for a minute",
+        lambda: [((), float(fleet.watches.cut_off))],
+    )
     return Capability(
         routes=(
             *_routes(f"{doors.PROXYING}/{{name:[^/]+}}/proxy", fleet.handle),
@@ -61,7 +67,7 @@ def capability(hub: Hub) -> Capability:
             Route("GET", f"{doors.SEARCH}{{path:(?:/.*)?}}", search.handle, needs=Right.VIEW, lasting=True),
         ),
         services=(reach.run, reading.run, lambda: cache.run(lambda: hub.running.repo)),
-        metrics=(requests, *measures.of(cache, copying)),
+        metrics=(requests, cut_off, *measures.of(cache, copying)),
     )
 
 

@@ -49,7 +49,7 @@ class FleetDoor:
         self._cached = cached
         self._reach = reach
         self._relay = passing
-        self._watch = Watch(hub, reach)
+        self.watches = Watch(hub, reach)
 
     async def handle(self, request: web.Request) -> web.StreamResponse:
         target = entry.target_of(request)
@@ -81,7 +81,7 @@ class FleetDoor:
         if not accept.in_json(request.headers.get("Accept", "")):
             return refusal.answer(request, 406, "answers of several clusters are put together in JSON")
         if api_request.is_true(request.query.get("watch")):
-            return await self._watch.serve(request, about, found)
+            return await self.watches.serve(request, about, found)
         if (at_hand := await self._cached.read(request, about, found)) is not None:
             return at_hand
         if about.name:

@@ -9,7 +9,7 @@ does not: the client lists anew (410), else it would hold what was there for eve
 from __future__ import annotations
 
 import asyncio
-import contextlib
+import logging
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
@@ -21,6 +21,7 @@ from multidict import CIMultiDict
 from gitfed.edges.kube.session import Session, give_up
 from gitfed.errors import ClusterError
 from gitfed.fleet_api import accept, headers, versions, watching
+from gitfed.fleet_api.event_text import EventTexts
 from gitfed.fleet_api.request import Request, is_true
 from gitfed.fleet_api.watching import Merged
 from gitfed.hub import refusal, routes
@@ -29,13 +30,16 @@ from gitfed.hub.doors.reach import Reach
 from gitfed.hub.doors.scope import Scope
 from gitfed.hub.server import Hub
 
+log = logging.getLogger(__name__)
+
 _SELECTORS = ("labelSelector", "fieldSelector")
 _LOOK = 2.0
 """Seconds between two looks at which clusters there are."""
-_BEHIND = 16
-"""Parts of watches that members may be ahead of the client, each of one event or of as many as came together."""
 _TOGETHER = 256 << 10
-"""Bytes of lines from which on what was told is written: one write for each event would cost more than the event."""
+"""Bytes of lines that members may be ahead of what is written to the client, which is written together: one write for
+each event would cost more than the event."""
+_STALLED = 60.0
+"""Seconds that a client may take nothing of what is written to it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +54,10 @@ class Watch:
     def __init__(self, hub: Hub, reach: Reach) -> None:
         self._hub = hub
         self._reach = reach
+        self._texts = EventTexts()
+        self._open_now = 0
+        self.cut_off = 0
+        """Watches whose clients took nothing."""
 
     async def serve(self, request: web.Request, about: Request, found: Scope) -> web.StreamResponse:
         told = request.query.get("resourceVersion") or ""
@@ -58,6 +66,7 @@ class Watch:
             return refusal.answer(request, 410, what)
         opened = await asyncio.gather(*(self._open(request, about, one, told) for one in found.sessions))
         streams = [one for one in opened if isinstance(one, _Stream)]
+        self._open_now += 1
         try:
             failed = {
                 session.cluster: one
@@ -74,21 +83,33 @@ class Watch:
             answer = web.StreamResponse(headers=CIMultiDict(found.headers()))
             answer.headers["Content-Type"] = accept.JSON
             await answer.prepare(request)
-            merged = Merged([one.session.cluster for one in streams], told)
+            merged = Merged([one.session.cluster for one in streams], told, self._texts)
             unseen = {name for name, one in failed.items() if one.status == 0}
             held = {*found.names, *versions.decode(told)}
             coming = asyncio.create_task(self._others(request, about, set(found.names), unseen, held))
             try:
-                await _follow(answer, streams, merged, coming)
+                await _Pouring(merged).follow(answer, streams, coming)
                 await answer.write_eof()
             except ConnectionResetError:
                 pass  # the client has gone
+            except TimeoutError:
+                self._cut_off(request)
             finally:
                 coming.cancel()
             return answer
         finally:
             for one in streams:
                 give_up(one.answer)
+            self._open_now -= 1
+            if not self._open_now:
+                self._texts = EventTexts()  # nobody is left for whom they are kept
+
+    def _cut_off(self, request: web.Request) -> None:
+        """Where it goes on from, it knows by the last event that it took."""
+        self.cut_off += 1
+        log.info("a watch was cut off: its client takes nothing", extra={"who": routes.caller(request).name})
+        if request.transport is not None:
+            request.transport.abort()
 
     async def _open(
         self, request: web.Request, about: Request, session: Session, told: str
@@ -147,57 +168,60 @@ class Watch:
             await asyncio.sleep(_LOOK)
 
 
-async def _follow(
-    answer: web.StreamResponse,
-    streams: list[_Stream],
-    merged: Merged,
-    ends: asyncio.Task[None],
-) -> None:
-    """Pass on what the streams tell until one of them is over, or `ends` is."""
-    events: asyncio.Queue[tuple[str, list[bytes]] | None] = asyncio.Queue(_BEHIND)
+class _Pouring:
+    """What streams tell, in one, to a client: members are read no faster than the client takes it."""
 
-    async def read(stream: _Stream) -> None:
-        session = stream.session
-        if stream.first:
-            await events.put((session.cluster, stream.first))
-        with contextlib.suppress(ClusterError):
-            async for lines in session.parts(stream.answer):
-                await events.put((session.cluster, lines))
-        await events.put(None)
+    def __init__(self, merged: Merged) -> None:
+        self._merged = merged
+        self._told: list[bytes] = []
+        self._taken = 0
+        """Bytes of lines that `_told` is made of."""
+        self._news, self._room = asyncio.Event(), asyncio.Event()
+        self._room.set()
+        self._over = False
 
-    async def wait() -> None:
-        await asyncio.wait({ends})
-        await events.put(None)
-
-    tasks = [asyncio.create_task(read(stream)) for stream in streams]
-    tasks.append(asyncio.create_task(wait()))
-    try:
-        goes_on = True
-        while goes_on:
-            told: list[bytes] = []
-            taken = 0
-            while goes_on and (not taken or (taken < _TOGETHER and not events.empty())):
-                item = await events.get()
-                goes_on = item is not None and _tell(merged, *item, told)
-                taken += sum(map(len, item[1])) if item is not None else 0
-            if told:
-                await answer.write(b"".join(told))
-    finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-
-
-def _tell(merged: Merged, cluster: str, lines: list[bytes], told: list[bytes]) -> bool:
-    """Add to `told` what the client is told of these lines; whether the watch goes on."""
-    for line in lines:
+    async def follow(self, answer: web.StreamResponse, streams: list[_Stream], ends: asyncio.Task[None]) -> None:
+        """Pass on what the streams tell until one of them is over, or `ends` is. Raises TimeoutError when the client
+        takes nothing."""
+        tasks = [asyncio.create_task(self._read(stream)) for stream in streams]
+        ends.add_done_callback(lambda _: self._end())
         try:
-            event = merged.event(cluster, orjson.loads(line))
-        except (ValueError, TypeError, AttributeError):
-            return False  # it speaks another language than it was asked for
-        if event is None:
-            continue
-        told += (orjson.dumps(event), b"\n")
-        if event.get("type") == "ERROR":
+            while self._told or not self._over:
+                await self._news.wait()
+                self._news.clear()
+                if told := b"".join(self._told):
+                    self._told, self._taken = [], 0
+                    self._room.set()
+                    async with asyncio.timeout(_STALLED):
+                        await answer.write(told)
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _read(self, stream: _Stream) -> None:
+        try:
+            if self._tell(stream.session.cluster, stream.first):
+                async for lines in stream.session.parts(stream.answer):
+                    await self._room.wait()
+                    if not self._tell(stream.session.cluster, lines):
+                        break
+        except ClusterError:
+            pass  # its end is the end of all
+        finally:
+            self._end()
+
+    def _tell(self, cluster: str, lines: list[bytes]) -> bool:
+        """Whether the watch goes on."""
+        if self._over:
             return False
-    return True
+        goes_on = self._merged.tell(cluster, lines, self._told)
+        self._taken += sum(map(len, lines))
+        if self._taken >= _TOGETHER:
+            self._room.clear()
+        self._news.set()
+        return goes_on
+
+    def _end(self) -> None:
+        self._over = True
+        self._news.set()
