@@ -42,13 +42,14 @@ class EventText:
     """Where its cluster is with this event; "" where it does not say."""
     columns: bytes | None = None
     """Of a table that names its columns: those, as JSON."""
+    is_bookmark: bool = False
     ends_the_beginning: bool = False
     is_error: bool = False
     is_plain: bool = field(init=False)
     """It is nothing but an object with a version, as nearly all are."""
 
     def __post_init__(self) -> None:
-        plain = self.own == (self.version,) and self.columns is None and not self.ends_the_beginning
+        plain = self.own == (self.version,) and self.columns is None and not self.is_bookmark
         object.__setattr__(self, "is_plain", plain)
 
 
@@ -133,8 +134,9 @@ def _of_object(cluster: str, event: dict[str, Any], body: dict[str, Any], shown:
             # Gaps are filled in the order in which they stand.
             own.insert(0 if _stands_before(told, "metadata", "rows") else len(own), version)
     pieces = (orjson.dumps({**event, "object": told}) + b"\n").split(_GAP.encode())
-    ends = event.get("type") == "BOOKMARK" and _ends_the_beginning(body)
-    return EventText(tuple(pieces), tuple(own), version, columns, ends_the_beginning=ends)
+    bookmark = event.get("type") == "BOOKMARK"
+    ends = bookmark and _ends_the_beginning(body)
+    return EventText(tuple(pieces), tuple(own), version, columns, bookmark, ends)
 
 
 def _stands_before(told: Mapping[str, Any], one: str, other: str) -> bool:

@@ -2,6 +2,10 @@
 
 The version of an event holds those of all clusters, with that of its own cluster moved on to it. So whoever watches
 again from there misses nothing, and hears nothing twice.
+
+Members are asked for bookmarks in any case: a cluster in which nothing happens would keep a version that expires, and
+what ended there before a list would be told to who never had it. Who asked for none is not told of them, but finds the
+versions in the events of other clusters.
 """
 
 from __future__ import annotations
@@ -15,13 +19,13 @@ from gitfed.fleet_api.event_text import EventTexts
 Body = dict[str, Any]
 
 
-def beginning(listed: Mapping[str, Any], *, bookmark: bool) -> list[Body]:
+def beginning(listed: Mapping[str, Any]) -> list[Body]:
     """A list as the first events of a watch that goes on from the list's version.
 
     In the order of their versions: who is cut off in the middle goes on from the last one that came, and is told the
-    others again because they are newer. What an API server tells at the beginning of a watch without a version is in
-    the order of names: from there a client would miss some, or hear of changes that it knows.
-    `bookmark`: whether the client asked for such.
+    others again because they are newer. The last one is a bookmark with the list's own version. What an API server
+    tells at the beginning of a watch without a version is in the order of names: from there a client would miss some,
+    or hear of changes that it knows.
     """
     if merge.is_table(listed):
         table = {name: value for name, value in listed.items() if name != "metadata"}
@@ -30,7 +34,7 @@ def beginning(listed: Mapping[str, Any], *, bookmark: bool) -> list[Body]:
     own = {"kind": kind, "apiVersion": api_version}
     events = _in_order([{"type": "ADDED", "object": {**own, **item}} for item in listed.get("items") or ()])
     version = (listed.get("metadata") or {}).get("resourceVersion")
-    if bookmark and version:
+    if version:
         events.append({"type": "BOOKMARK", "object": {**own, "metadata": {"resourceVersion": version}}})
     return events
 
@@ -43,9 +47,11 @@ def _in_order(events: list[Body]) -> list[Body]:
 
 
 class Merged:
-    """`told`: the version that the client named. `texts` may be those of other clients, too."""
+    """`told`: the version that the client named. `texts` may be those of other clients, too. `bookmarks`: whether it
+    asked for them."""
 
-    def __init__(self, clusters: Iterable[str], told: str, texts: EventTexts) -> None:
+    def __init__(self, clusters: Iterable[str], told: str, texts: EventTexts, *, bookmarks: bool = True) -> None:
+        self._bookmarks = bookmarks
         self._texts = texts
         self._position = versions.Position(versions.decode(told))
         """Clusters that give no answer stay in it: once they are back the client goes on from there."""
@@ -79,6 +85,8 @@ class Merged:
                 self._beginning.discard(cluster)
                 if self._beginning:
                     continue
+            if text.is_bookmark and not self._bookmarks:
+                continue
             told.append(pieces[0])
             for own, piece in zip(text.own, pieces[1:], strict=True):
                 told += (everybody if own == version else self._position.with_version(cluster, own), piece)

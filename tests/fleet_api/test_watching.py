@@ -20,8 +20,11 @@ from tests.fleet_api.test_merge import names, pod, table
 class Told:
     """What one client is told."""
 
-    def __init__(self, clusters: list[str], version: str = "", texts: EventTexts | None = None) -> None:
-        self._merged = Merged(clusters, version, EventTexts() if texts is None else texts)
+    def __init__(
+        self, clusters: list[str], version: str = "", texts: EventTexts | None = None, *, bookmarks: bool = True
+    ) -> None:
+        texts = EventTexts() if texts is None else texts
+        self._merged = Merged(clusters, version, texts, bookmarks=bookmarks)
         self.goes_on = True
 
     def text(self, cluster: str, *lines: bytes) -> bytes:
@@ -49,20 +52,31 @@ def test_an_event_moves_its_clusters_version_on() -> None:
     assert [one["object"]["metadata"]["annotations"][CACHED_FROM_CLUSTER] for one in seen if one] == ["m1", "m2", "m1"]
 
 
+def test_who_asks_for_no_bookmarks_finds_their_versions_in_other_events() -> None:
+    texts, begin = EventTexts(), versions.encode({"m1": "1"})
+    bookmark, added = {"type": "BOOKMARK", "object": pod("", "20")}, {"type": "ADDED", "object": pod("a", "10")}
+    asks, asks_not = (Told(["m1", "m2"], begin, texts, bookmarks=asked) for asked in (True, False))
+    assert asks.event("m2", bookmark) is not None
+    assert asks_not.event("m2", bookmark) is None
+    for client in (asks, asks_not):
+        told = client.event("m1", added)
+        assert told is not None
+        assert versions.decode(told["object"]["metadata"]["resourceVersion"]) == {"m1": "10", "m2": "20"}
+
+
 def test_what_is_there_at_the_beginning_comes_in_the_order_of_versions() -> None:
     def named(name: str, version: str) -> dict[str, Any]:
         return {"metadata": {"name": name, "resourceVersion": version}}
 
     listed = {"kind": "ConfigMapList", "apiVersion": "v1", "metadata": {"resourceVersion": "12"},
               "items": [named("a", "9"), named("b", "10"), named("c", "3")]}  # fmt: skip
-    events = watching.beginning(listed, bookmark=True)
+    events = watching.beginning(listed)
     told = [(one["type"], one["object"]["kind"], one["object"]["metadata"]["resourceVersion"]) for one in events]
     assert told == [("ADDED", "ConfigMap", "3"), ("ADDED", "ConfigMap", "9"), ("ADDED", "ConfigMap", "10"),
                     ("BOOKMARK", "ConfigMap", "12")]  # fmt: skip
-    assert watching.beginning(listed, bookmark=False) == events[:-1]
     rows = [{"cells": [one["metadata"]["name"]], "object": one} for one in listed["items"]]  # type: ignore[index]
     table = {"kind": "Table", "apiVersion": "meta.k8s.io/v1", "columnDefinitions": [{"name": "Name"}], "rows": rows}
-    assert [one["object"]["rows"][0]["cells"] for one in watching.beginning(table, bookmark=True)] == [
+    assert [one["object"]["rows"][0]["cells"] for one in watching.beginning(table)] == [
         ["c"],
         ["a"],
         ["b"],

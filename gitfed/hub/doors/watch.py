@@ -32,6 +32,7 @@ from gitfed.hub.server import Hub
 
 log = logging.getLogger(__name__)
 
+_BOOKMARKS = "allowWatchBookmarks"
 _SELECTORS = ("labelSelector", "fieldSelector")
 _LOOK = 2.0
 """Seconds between two looks at which clusters there are."""
@@ -83,7 +84,8 @@ class Watch:
             answer = web.StreamResponse(headers=CIMultiDict(found.headers()))
             answer.headers["Content-Type"] = accept.JSON
             await answer.prepare(request)
-            merged = Merged([one.session.cluster for one in streams], told, self._texts)
+            asked = is_true(request.query.get(_BOOKMARKS))
+            merged = Merged([one.session.cluster for one in streams], told, self._texts, bookmarks=asked)
             unseen = {name for name, one in failed.items() if one.status == 0}
             held = {*found.names, *versions.decode(told)}
             coming = asyncio.create_task(self._others(request, about, set(found.names), unseen, held))
@@ -114,7 +116,9 @@ class Watch:
     async def _open(
         self, request: web.Request, about: Request, session: Session, told: str
     ) -> _Stream | asking.Answered:
-        query = [(name, value) for name, value in request.query.items() if name != "resourceVersion"]
+        own = ("resourceVersion", _BOOKMARKS)
+        query = [(name, value) for name, value in request.query.items() if name not in own]
+        query.append((_BOOKMARKS, "true"))
         version, first = versions.of_cluster(told, session.cluster), list[bytes]()
         path = about.object or about.collection
         form = accept.in_json(request.headers.get("Accept", ""))
@@ -123,8 +127,7 @@ class Watch:
             if not listed.good:
                 return listed
             version = str((listed.body.get("metadata") or {}).get("resourceVersion") or "")
-            bookmark = is_true(request.query.get("allowWatchBookmarks"))
-            first = [orjson.dumps(event) for event in watching.beginning(listed.body, bookmark=bookmark)]
+            first = [orjson.dumps(event) for event in watching.beginning(listed.body)]
         if version:
             query.append(("resourceVersion", version))
         caller = routes.caller(request)

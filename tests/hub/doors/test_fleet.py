@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import io
+import itertools
 import json
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from gitfed.hub.doors import asking, watch
 from gitfed.model.fleet import ClusterFacts, Reach
 from gitfed.model.keys import CACHED_FROM_CLUSTER
 from kubesim.fleet import Fleet
+from kubesim.server import watch as member_watch
 from tests.hub import stage
 from tests.hub.doors import members
 from tests.hub.doors.members import ANYTHING, EVERYTHING, Exact, fleet_door
@@ -266,6 +268,37 @@ async def test_a_watch_tells_of_all_clusters_and_goes_on_from_its_last_version(t
         missing = versions.encode({"m1": second[0][3]["m1"]})
         async with http.get(url + missing) as got:  # m2 begins with everything it has
             assert {one[:3] for one in await _events(got, 2)} == {("ADDED", "m1", "c"), ("ADDED", "m2", "b")}
+
+
+async def test_the_version_of_a_quiet_cluster_moves_on_also_without_bookmarks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:  # fmt: skip
+    monkeypatch.setattr(member_watch, "_BOOKMARK_EVERY", 0.1)  # a minute, elsewhere
+    async with (
+        fleet_of(tmp_path) as (staged, fleet),
+        aiohttp.ClientSession(headers={"Authorization": "Bearer ann"}) as http,
+    ):
+        for name in ("m1", "m2"):
+            members.allow(fleet, name, "ann", EVERYTHING)
+        put(fleet, "m2", "stays", "goes")
+        fleet["m2"].api.delete("configmaps", "default", "goes")
+        ended = fleet["m2"].cluster.world.store.version
+        begin = {"m1": str(fleet["m1"].cluster.world.store.version)}
+        async with http.get(f"{staged.url}{MAPS}?watch=true&resourceVersion={versions.encode(begin)}") as got:
+            await _events(got, 1)
+            put(fleet, "m1", "a")
+            [(kind, _, name, told)] = await _events(got, 1)
+            assert (kind, name) == ("ADDED", "a")
+            assert int(told["m2"]) >= ended, "it would be told of the end of what it never had"
+            fleet["m2"].api.create("secrets", {"metadata": {"name": "other", "namespace": "default"}})
+            later = fleet["m2"].cluster.world.store.version
+            for number in itertools.count():
+                put(fleet, "m1", f"b{number}")
+                [(kind, _, _, told)] = await _events(got, 1)
+                assert kind == "ADDED", "nobody asked for bookmarks"
+                if int(told["m2"]) >= later:
+                    break
+                await asyncio.sleep(0.02)
 
 
 async def test_what_a_member_tells_at_once_is_told_in_order_up_to_its_error(tmp_path: Path) -> None:
