@@ -97,6 +97,7 @@ class Session:
         self._timeout = timeout
         self._slots = asyncio.Semaphore(concurrency)
         self._opening = asyncio.Lock()
+        self._ended = False
         self._http: aiohttp.ClientSession | None = None
         self._configuration: Any = None
         self._options: dict[str, Any] = {"allow_redirects": False, "timeout": _endless(None)}
@@ -109,8 +110,10 @@ class Session:
     ) -> None:
         await self.close()
 
-    async def close(self) -> None:
-        """Close all connections; watches that are still open end with ClusterUnreachable."""
+    async def close(self, *, for_good: bool = False) -> None:
+        """Close all connections; watches that are still open end with ClusterUnreachable. The next request opens again,
+        unless it is `for_good`: where others may hold the session still, and nobody would close it once more."""
+        self._ended = self._ended or for_good
         http, self._http = self._http, None
         if http is not None:
             await http.close()
@@ -344,6 +347,11 @@ class Session:
         async with self._opening:
             if self._http is None:
                 connector = self._connector() if self._connector is not None else await self._dialling()
+                if self._ended:
+                    await connector.close()
+                    raise errors.ClusterUnreachable(
+                        f"cluster {self.cluster}: its connection was closed", cluster=self.cluster
+                    )
                 self._http = aiohttp.ClientSession(
                     connector=connector,
                     # Proxies of the environment are the connection's business; the other thing that aiohttp would take

@@ -29,6 +29,7 @@ class Reach:
         """Requests by cluster, method and status."""
         self._open: dict[ClusterName, tuple[object, Session]] = {}
         self._closing: set[asyncio.Task[None]] = set()
+        self._ended = False
 
     def declared(self) -> dict[ClusterName, Cluster]:
         """The clusters of the commit in force, by name."""
@@ -37,6 +38,8 @@ class Reach:
 
     def session(self, name: ClusterName) -> Session:
         """Raises NotThere for one that is not declared, CredentialsError for one that is not reached from here."""
+        if self._ended:
+            raise CredentialsError(f"cluster {name}: this hub is stopping", cluster=name)
         declared = self.declared().get(name)
         if declared is None:
             self._drop(name)
@@ -69,7 +72,7 @@ class Reach:
     def _drop(self, name: ClusterName) -> None:
         found = self._open.pop(name, None)
         if found is not None:
-            task = asyncio.create_task(found[1].close())
+            task = asyncio.create_task(found[1].close(for_good=True))
             self._closing.add(task)
             task.add_done_callback(self._closing.discard)
 
@@ -78,6 +81,7 @@ class Reach:
         try:
             await asyncio.Event().wait()
         finally:
-            for _, session in self._open.values():
-                await session.close()
-            self._open.clear()
+            self._ended = True  # requests that go on a moment longer open nothing that nobody closes
+            for name in list(self._open):
+                self._drop(name)
+            await asyncio.gather(*self._closing)

@@ -201,6 +201,19 @@ async def test_a_closed_session_opens_again() -> None:
         assert len(server.asked) == 2
 
 
+async def test_a_session_that_is_closed_for_good_opens_no_more() -> None:
+    async with serving(always(lambda: body({}))) as server:
+        session = server.session()
+        await session.request("GET", "/x")
+        await session.close(for_good=True)
+        await session.close()
+        with pytest.raises(errors.ClusterUnreachable, match=r"^cluster m1: its connection was closed$"):
+            await session.request("GET", "/x")
+        with pytest.raises(errors.ClusterUnreachable, match=r"^cluster m1: its connection was closed$"):
+            await session.begin("GET", "/x", [], seconds=60)
+        assert len(server.asked) == 1
+
+
 @pytest.mark.parametrize("host", ["169.254.169.254", "[fe80::1]", "[::ffff:169.254.169.254]"])
 async def test_an_address_of_metadata_is_no_cluster(host: str) -> None:
     async with sessions.Session("m1", connection(f"https://{host}:6443")) as session:

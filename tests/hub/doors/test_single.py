@@ -12,7 +12,9 @@ from typing import Any
 import aiohttp
 import pytest
 
+from gitfed.errors import ClusterError, NotThere
 from gitfed.hub.doors import entry, relay
+from gitfed.hub.doors.reach import Reach
 from tests.hub import stage
 from tests.hub.doors import members
 from tests.hub.doors.members import ANYTHING, EVERYTHING, Exact, answer, door
@@ -238,6 +240,24 @@ async def test_clusters_without_a_way_say_why(tmp_path: Path) -> None:
         assert status_of((await stage.get(staged, door("m9", "/api"), token="ann"))[1]) == (
             404, "NotFound", "no cluster m9 is declared",
         )  # fmt: skip
+
+
+async def test_a_door_that_is_closed_leaves_no_connection_behind(tmp_path: Path) -> None:
+    async with members.exact(tmp_path, _says(answer(b"{}")), ANYTHING, stage.cluster("m2")) as (staged, member):
+        reach = Reach(staged.hub)
+        running = asyncio.create_task(reach.run())
+        await asyncio.sleep(0)
+        held = reach.session("m1")
+        await held.request("GET", "/api")
+        members.commit(staged, stage.snapshot(ANYTHING, stage.cluster("m2")))
+        with pytest.raises(NotThere):
+            reach.session("m1")
+        running.cancel()
+        await asyncio.wait([running])
+        await asyncio.wait_for(member.ended.wait(), 60)
+        for late in (lambda: held.request("GET", "/api"), lambda: reach.session("m2").request("GET", "/api")):
+            with pytest.raises(ClusterError, match=r": (its connection was closed|this hub is stopping)$"):
+                await late()
 
 
 @pytest.mark.parametrize("path", ["/api/../x", "/api/%2e%2e/x", "//api", "/api%2Fv1", "/api/v1/x%5c..", "/a/..%2fb"])
