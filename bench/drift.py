@@ -16,6 +16,7 @@ from typing import Any
 from bench.rollout import NAMES, repository
 from bench.servers import clusters
 from gitfed.daemon import wiring
+from gitfed.daemon.loop import run_cycles
 from gitfed.edges.kube.session import APPLY
 from tests.e2e.world import deployment
 
@@ -37,7 +38,7 @@ async def run() -> list[tuple[str, str]]:
 
             options = wiring.Options(str(repo), data_dir=folder / "data", kubeconfig=(kubeconfig,))
             engine = await asyncio.to_thread(wiring.make_engine, options, listener=listen)
-            work = asyncio.create_task(engine.run(poll=lambda: 60.0))
+            work = asyncio.create_task(run_cycles(engine, poll=lambda: 60.0))
             snapshot = engine.reader.read(engine.reader.newest(), None, {})
             while not engine.settled():
                 await asyncio.sleep(0.1)

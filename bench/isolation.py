@@ -18,6 +18,7 @@ from aiohttp import web
 from bench.rollout import repository
 from bench.servers import clusters
 from gitfed.daemon import wiring
+from gitfed.daemon.loop import run_cycles
 
 COUNT = 300
 TURNS = 3
@@ -83,7 +84,7 @@ async def rolled_out(names: list[str], port: int) -> tuple[str, float]:
 
             options = wiring.Options(str(repo), data_dir=folder / "data", kubeconfig=(kubeconfig,))
             engine = await asyncio.to_thread(wiring.make_engine, options, listener=listen)
-            work = asyncio.create_task(engine.run(poll=lambda: 60.0))
+            work = asyncio.create_task(run_cycles(engine, poll=lambda: 60.0))
             async with asyncio.timeout(120):
                 await done.wait()
             work.cancel()

@@ -11,6 +11,7 @@ from typing import Any
 from bench.rollout import NAMES, repository
 from bench.servers import clusters
 from gitfed.daemon import wiring
+from gitfed.daemon.loop import run_cycles
 from gitfed.edges.kube import session
 
 QUIET = 30.0
@@ -34,7 +35,7 @@ async def run() -> list[tuple[str, str]]:
                 repo = repository(folder / "repo", count=1000)
                 options = wiring.Options(str(repo), data_dir=folder / "data", kubeconfig=(kubeconfig,))
                 engine = await asyncio.to_thread(wiring.make_engine, options)
-                work = asyncio.create_task(engine.run(poll=lambda: 2.0))
+                work = asyncio.create_task(run_cycles(engine, poll=lambda: 2.0))
                 while not engine.settled():
                     await asyncio.sleep(0.2)
                 await asyncio.sleep(2)

@@ -1,9 +1,10 @@
-"""★ The loop: fetch → read → observe → build → gate → roll out → record.
+"""★ One cycle: fetch → observe → decide → record → hand over.
 
-One engine for `gitfed run`, `gitfed apply` and `gitfed demo`. It is woken by a push, by something seen in a cluster, by
-a cluster coming or going, or by the clock; whatever woke it, one cycle looks at the present state of everything and
-hands every cluster its present list of changes. What changed is all that a cycle costs: parsed files, placed
-templates and rendered manifests are remembered (`planning.build.Memo`), and an unchanged object is not even compared.
+One engine for `gitfed run`, `gitfed apply` and `gitfed demo`. `daemon.loop` says when a cycle begins: it is woken by a
+push, by something seen in a cluster, by a cluster coming or going, or by the clock; whatever woke it, one cycle looks
+at the present state of everything and hands every cluster its present list of changes. What changed is all that a cycle
+costs: parsed files, placed templates and rendered manifests are remembered (`planning.build.Memo`), and an unchanged
+object is not even compared.
 
 The roll-out itself goes on in the clusters' workers while the loop sleeps or turns again; a cycle never waits for a
 cluster. What a cycle decided is committed *before* it is handed over, and pushed: what was decided anew waits for that
@@ -17,12 +18,12 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from typing import Any
 
 from gitfed import errors
-from gitfed.daemon import planner, trouble
+from gitfed.daemon import left_alone, planner, trouble
 from gitfed.daemon.autoscaling.rounds import Rounds
 from gitfed.daemon.commits import Commits
 from gitfed.daemon.cycle_report import CycleReport
@@ -30,13 +31,12 @@ from gitfed.daemon.descheduler import Descheduler
 from gitfed.daemon.facts_record import FactsRecord
 from gitfed.daemon.fleet.fleet import Fleet
 from gitfed.daemon.fleet.look_for import look_for
-from gitfed.daemon.fleet.member_protocol import Repairs
 from gitfed.daemon.fleet.members import Options
 from gitfed.daemon.record import Record
 from gitfed.daemon.reminders import Reminders
-from gitfed.daemon.services.exchange import UntouchedIn
 from gitfed.daemon.state_store import Memory
 from gitfed.daemon.statuses import Statuses
+from gitfed.daemon.telemetry import Stopwatch
 from gitfed.daemon.trouble import Trouble
 from gitfed.daemon.webhook_queue import Asking
 from gitfed.edges import free_memory
@@ -46,7 +46,7 @@ from gitfed.model.base import ClusterName, ObjectKey
 from gitfed.model.decisions import Approval, Decisions
 from gitfed.model.declared.cluster import Cluster
 from gitfed.model.fleet import FleetSnapshot
-from gitfed.model.orders import Suspension
+from gitfed.model.orders import Reconciliation
 from gitfed.model.plan import Change, Plan
 from gitfed.model.repo import RepoSnapshot
 from gitfed.model.webhook import Find
@@ -58,10 +58,6 @@ from gitfed.reading.webhook_cache import Answers
 
 log = logging.getLogger("gitfed.cycle")
 
-_BUSY = 1.0
-"""Seconds between two cycles while a roll-out is under way and nobody pushes."""
-_RUSH = 3.0
-"""The same while more is to be written than can be: a plan costs time in which nothing is sent."""
 _HOLD = 2.0
 """Seconds that the backlog waits at most while a push is read and planned."""
 _FIRST_LOOK = 15.0
@@ -70,12 +66,10 @@ _PATIENCE = 2.0
 """Seconds that one cycle waits for webhooks in all."""
 _LARGE = 2_000
 """Changes after which the memory is given back that they took on their way."""
-_CALM = 0.03
-"""Seconds between two cycles that only clusters woke: their own events come in swarms."""
 
 
 class Engine:
-    """Give it a reader of commits, a record and a way to open sessions; `run` it until it is cancelled."""
+    """Give it a reader of commits, a record and a way to open sessions; `loop.run_cycles` turns it until cancelled."""
 
     def __init__(
         self,
@@ -107,21 +101,22 @@ class Engine:
         self._review = review
         self.tell = listener
         self._memo = build.Memo()
-        self._wake = asyncio.Event()
-        self.commits = Commits(reader, listener, self._wake.set)
-        self.fleet = Fleet(open_session, self.options, self._wake.set, listener)
+        self.wake = asyncio.Event()
+        """Set when something happened that a cycle may have an answer to."""
+        self.commits = Commits(reader, listener, self.wake.set)
+        self.fleet = Fleet(open_session, self.options, self.wake.set, listener)
         self.statuses = Statuses(self.fleet, self.options.now)
-        self._descheduler = Descheduler(
+        self.descheduler = Descheduler(
             self.fleet,
             lambda: self.repo.settings.spec.scheduling if self.repo is not None else None,
             self.options.now,
-            self._wake.set,
+            self.wake.set,
         )
-        self._autoscaling = Rounds(self.fleet, self._for_autoscaling, self.options.now, self._wake.set)
+        self.autoscaling = Rounds(self.fleet, self._for_autoscaling, self.options.now, self.wake.set)
         self._answers = Answers()
-        self._asking = Asking(self._answers, self._wake.set)
+        self.asking = Asking(self._answers, self.wake.set)
         self.memory = Memory(
-            record, facts_record, reader, self.fleet, self.statuses, self._answers, self.options, self._wake.set
+            record, facts_record, reader, self.fleet, self.statuses, self._answers, self.options, self.wake.set
         )
         self._reminders = Reminders()
         self._handed = 0
@@ -138,6 +133,11 @@ class Engine:
         return self._trouble.error
 
     @property
+    def pause(self) -> float:
+        """Seconds to wait while there is trouble."""
+        return self._trouble.pause
+
+    @property
     def repo(self) -> RepoSnapshot | None:
         """The commit in force."""
         return self.commits.repo
@@ -151,103 +151,37 @@ class Engine:
 
     def source_changed(self) -> None:
         self.commits.changed()
-        self._wake.set()
+        self.wake.set()
 
     def approve(self, approval: Approval) -> None:
         """Let the held changes of exactly one plan through."""
         self.memory.approve(approval)
-        self._wake.set()
-
-    # -- the loop -----------------------------------------------------------------------------------------------
-
-    async def run(self, *, poll: Callable[[], float] = lambda: 60.0) -> None:
-        """Turn until cancelled. `poll` gives the seconds until a remote is asked again."""
-        with planner.collecting_rarely():
-            await self._run(poll)
-
-    async def _run(self, poll: Callable[[], float]) -> None:
-        self._asking.start()
-        beside = {
-            "descheduler": (self._descheduler.run, "descheduling failed"),
-            "autoscaling": (self._autoscaling.run, "autoscaling failed"),
-        }
-        tasks = {name: asyncio.create_task(run(), name=name) for name, (run, _) in beside.items()}
-        polled = time.monotonic()
-        try:
-            while True:
-                for name, (run, failed) in beside.items():
-                    if tasks[name].done():
-                        trouble.say(failed, tasks[name].exception())
-                        tasks[name] = asyncio.create_task(run(), name=name)
-                self._wake.clear()
-                if self.commits.due:
-                    polled = time.monotonic()
-                report = await self.turn()
-                if self.trouble is not None:
-                    await asyncio.sleep(self._trouble.pause)  # whatever happens meanwhile: it would only fail again
-                    continue
-                if report is not None:
-                    await self._calm(min(_BUSY, max(_CALM, report.took)))
-                # What clusters do wakes the loop, often without an end; a poll is due all the same.
-                pause = poll()
-                seconds = max(0.0, polled + pause - time.monotonic())
-                due = self._falls_due()
-                await self._sleep(seconds if due is None else min(seconds, due))
-                if time.monotonic() - polled >= pause - _CALM:
-                    self.commits.changed()
-        finally:
-            for task in tasks.values():
-                task.cancel()
-            await self._asking.close()
-            await self.commits.close()
-            await self.fleet.close()
-            await self.memory.sending.close()
+        self.wake.set()
 
     def abandon(self) -> None:
-        """The lead is lost: whoever cancels `run` next waits for nothing that is under way."""
+        """The lead is lost: whoever cancels `daemon.loop` next waits for nothing that is under way."""
         self.abandoned = True
         self.memory.sending.abandon()
         self.fleet.abandon()
 
-    async def _calm(self, seconds: float) -> None:
-        """Let swarms of events become one cycle: while clusters are busy with this plan, theirs tell us little."""
-        began = time.monotonic()
-        while not self.commits.due:
-            newcomers = self.fleet.newcomers()
-            if newcomers and not self.fleet.starting():
-                break  # they have no list at all yet, and nobody else will come who could share a cycle with them
-            pause = seconds
-            if self.fleet.rush and not newcomers:
-                pause = _RUSH
-            elif self.fleet.busy() and not newcomers and not self.fleet.differs:
-                pause = _BUSY
-            if time.monotonic() - began >= pause:
-                break
-            await asyncio.sleep(0.01)
+    async def close(self) -> None:
+        """What is under way is finished first."""
+        await self.asking.close()
+        await self.commits.close()
+        await self.fleet.close()
+        await self.memory.sending.close()
 
-    def _falls_due(self) -> float | None:
-        """Seconds until something has to be decided although nothing happens: a taint, an eviction, a timeout."""
-        if self.plan is None or self.plan.look_again is None or not self.decisions.known:
-            return None
-        return max(_CALM, (self.plan.look_again - self.options.now()).total_seconds())
-
-    async def _sleep(self, seconds: float) -> None:
-        try:
-            async with asyncio.timeout(seconds):
-                await self._wake.wait()
-        except TimeoutError:
-            pass
+    # -- a cycle ------------------------------------------------------------------------------------------------
 
     async def turn(self) -> CycleReport | None:
         """One cycle. None when there is nothing to plan from: no commit could be read yet."""
-        started = time.monotonic()
         self._turning = True
         try:
-            return await self._turn(started)
+            return await self._turn(Stopwatch())
         except errors.StateConflict as error:
             log.warning("the state moved: reading it again", extra={"error": str(error)})
             self.memory.opened = False
-            self._wake.set()
+            self.wake.set()
             return None
         except errors.GitfedError as error:
             if error is self._refused:
@@ -270,18 +204,38 @@ class Engine:
         self._memo = build.Memo()
         self._interpreters = None
         if self.repo is not None and await self.commits.cannot_be_planned(self.repo, error):
-            self._wake.set()
+            self.wake.set()
             return
         self.memory.opened = False
         self._trouble.begins(error)
 
-    async def _turn(self, started: float) -> CycleReport | None:
+    async def _turn(self, watch: Stopwatch) -> CycleReport | None:
         self.memory.hear()
         before = self.repo
         repo = await self._fetch_and_read()
-        if repo is None:
+        watch.lap("read")
+        seen = await self._observe(repo) if repo is not None else None
+        if seen is None:
             return None
-        fetched = time.monotonic()
+        watch.lap("observe")
+        plan = await self._decide(seen)
+        watch.lap("build")
+        if before is not None and before is not seen.repo:
+            self._urgent |= _touched(before, seen.repo)
+        recorded = await self._record(plan, seen)
+        watch.lap("record")
+        handed = await self._hand_over(plan, seen)
+        watch.lap("hand-over")
+        self._trouble.ends()
+        report = CycleReport(plan, handed, recorded, watch.total)
+        self.options.telemetry.cycle(watch)
+        self.tell("cycle", report)
+        if handed or recorded or before is not seen.repo:
+            log.info("cycle finished", extra=report.keys(build=watch.laps["build"], record=watch.laps["record"]))
+        return report
+
+    async def _observe(self, repo: RepoSnapshot) -> _Observed | None:
+        """What is recorded, and how every cluster is. None: nothing can be decided yet."""
         if not self.memory.opened:
             await self.memory.load(repo)
             past = self.decisions
@@ -310,61 +264,53 @@ class Engine:
         fleet = await self.memory.with_facts(repo, self.fleet.snapshot(repo))
         interpreter = self._interpreter_of(repo)
         decisions = await self.memory.decisions_for(repo)
-        trimmed, taken_back = self._descheduler.take_back(decisions)
-        trimmed = replace(trimmed, looks=self._autoscaling.take_over(trimmed))
-        ready = time.monotonic()
-        plan = await self._build(repo, fleet, trimmed, interpreter)
-        built = time.monotonic()
+        return _Observed(repo, fleet, decisions, interpreter, in_use, starting, reconciled)
+
+    async def _decide(self, seen: _Observed) -> Plan:
+        trimmed, taken_back = self.descheduler.take_back(seen.decisions)
+        trimmed = replace(trimmed, looks=self.autoscaling.take_over(trimmed))
+        plan = await self._build(seen.repo, seen.fleet, trimmed, seen.interpreter)
         if self._review is not None:
             self._ask_for_consent(self._review, plan)
+        for key, message in taken_back.items():
+            moved = key in plan.bindings and plan.bindings[key].shares != seen.decisions.bindings[key].targets
+            log.info("replicas found no node", extra={"object": str(key), "what": message, "moved": moved})
         self.plan = plan
         self.tell("planned", plan)
+        return plan
+
+    async def _record(self, plan: Plan, seen: _Observed) -> bool:
+        """What must be known of the plan before anything of it is done; whether that was news."""
         if self.memory.take_up_approvals(plan):
-            self._wake.set()
-        self.commits.planned(repo)
-        if self.memory.opened and not any(one.name == gate.HISTORY and one.held for one in plan.gates):
-            await self.commits.accept(repo)
-        self.fleet.follow(plan, interpreter, _repairs(repo, decisions))
-        if before is not None and before is not repo:
-            self._urgent |= _touched(before, repo)
-        for key, message in taken_back.items():
-            moved = key in plan.bindings and plan.bindings[key].shares != decisions.bindings[key].targets
-            log.info("replicas found no node", extra={"object": str(key), "what": message, "moved": moved})
-        recorded = await self.memory.write_decisions(plan, decisions, fleet.live, repo)
+            self.wake.set()
+        self.commits.planned(seen.repo)
+        if self.memory.opened and not _holds_history(plan):
+            await self.commits.accept(seen.repo)
+        self.fleet.follow(plan, seen.interpreter, left_alone.repairs(seen.repo, seen.decisions))
+        recorded = await self.memory.write_decisions(plan, seen.decisions, seen.fleet.live, seen.repo)
         self.memory.settle_doubts(plan)
-        if decisions.known and not starting:
+        if seen.decisions.known and not seen.starting:
             self._reminders.tell(plan)
-        told = time.monotonic()
+        return recorded
+
+    async def _hand_over(self, plan: Plan, seen: _Observed) -> int:
+        """Give every cluster its list, and write down what came of the lists before. How many changes are new."""
         waiting = frozenset(self.memory.sending.waiting)
         handed = self.fleet.hand_over(plan, self._urgent, waiting)
         self._urgent &= waiting
         self._handed += handed
-        if decisions.known and not any(one.name == gate.HISTORY and one.held for one in plan.gates):
-            self.fleet.exchange.follow(repo, plan, _suspended(decisions))
-        if await self.statuses.update(plan, repo, interpreter, starting) and self.fleet.quiet():
-            self._wake.set()
+        if seen.decisions.known and not _holds_history(plan):
+            self.fleet.exchange.follow(seen.repo, plan, left_alone.by_order(seen.decisions))
+        if await self.statuses.update(plan, seen.repo, seen.interpreter, seen.starting) and self.fleet.quiet():
+            self.wake.set()
         if self.fleet.quiet() and not waiting:
             unfinished = {change.cluster for change in self.waiting()}
-            if await self.memory.write_results(plan, repo, in_use, unfinished, reconciled):
-                self._wake.set()
+            if await self.memory.write_results(plan, seen.repo, seen.in_use, unfinished, seen.reconciled):
+                self.wake.set()
             if self._handed > _LARGE:
                 self._handed = 0
                 await asyncio.to_thread(free_memory.give_back)
-        self._trouble.ends()
-        report = CycleReport(plan, handed, recorded, time.monotonic() - started)
-        self._count_time(started, fetched, ready, built, told)
-        self.tell("cycle", report)
-        if handed or recorded or before is not repo:
-            log.info("cycle finished", extra=report.keys(build=built - ready, record=told - built))
-        return report
-
-    def _count_time(self, started: float, fetched: float, ready: float, built: float, told: float) -> None:
-        """How long each part of a cycle took that ends now."""
-        ends = (fetched, ready, built, told, time.monotonic())
-        begins = (started, *ends)
-        for phase, begin, end in zip(("read", "observe", "build", "record", "hand-over"), begins, ends, strict=False):
-            self.options.telemetry.phases[phase].observe(end - begin)
-        self.options.telemetry.phases["cycle"].observe(ends[-1] - started)
+        return handed
 
     async def _fetch_and_read(self) -> RepoSnapshot | None:
         """The commit in force. One that cannot be read changes nothing."""
@@ -407,7 +353,7 @@ class Engine:
         while True:
             version = self._answers.version
             plan = await planner.plan(repo, fleet, decisions, interpreter, self.options.now(), self._memo)
-            await self._asking.settle(end - time.monotonic())
+            await self.asking.settle(end - time.monotonic())
             if self._answers.version == version or time.monotonic() >= end:
                 return plan  # what came after `end` has set `_wake`
 
@@ -421,8 +367,8 @@ class Engine:
             and self.plan.commit == self.repo.commit
             and self.decisions.known
             and not self._turning
-            and not self._wake.is_set()
-            and not self._asking.busy()
+            and not self.wake.is_set()
+            and not self.asking.busy()
             and not self.memory.sending.busy
             and not self.fleet.starting()
             and self.fleet.quiet()
@@ -454,25 +400,24 @@ class Engine:
 
 
 @dataclass(frozen=True, slots=True)
-class _Repairs:
-    """Where drift is undone without anybody asking."""
+class _Observed:
+    """What one cycle decides from."""
 
-    self_heal: bool
-    orders: tuple[Suspension, ...]
+    repo: RepoSnapshot
+    fleet: FleetSnapshot
+    decisions: Decisions
+    """As recorded."""
+    interpreter: Interpreter
+    in_use: frozenset[ClusterName]
+    starting: Collection[ClusterName]
+    """Clusters that were not asked yet."""
+    reconciled: frozenset[Reconciliation]
+    """Orders to look at clusters anew that were carried out."""
 
-    def __call__(self, cluster: ClusterName, key: ObjectKey) -> bool:
-        return self.self_heal and not any(one.covers(cluster, key) for one in self.orders)
 
-
-def _repairs(repo: RepoSnapshot, decisions: Decisions) -> Repairs:
-    orders = tuple(one for one in decisions.suspensions if not one.scheduling)
-    return _Repairs(repo.settings.spec.sync.self_heal, orders)
-
-
-def _suspended(decisions: Decisions) -> UntouchedIn:
-    """Where a person stopped the daemon from writing."""
-    orders = [one for one in decisions.suspensions if not one.scheduling]
-    return lambda cluster, key: any(one.covers(cluster, key) for one in orders)
+def _holds_history(plan: Plan) -> bool:
+    """Whether the commit is held for what it does to the history of its branch."""
+    return any(one.name == gate.HISTORY and one.held for one in plan.gates)
 
 
 def _touched(before: RepoSnapshot, after: RepoSnapshot) -> set[ObjectKey]:

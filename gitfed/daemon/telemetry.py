@@ -65,6 +65,24 @@ def _by(bounds: Sequence[float]) -> defaultdict[str, Histogram]:
     return defaultdict(partial(Histogram, bounds))
 
 
+class Stopwatch:
+    """How long the parts of a cycle take; it runs from the beginning."""
+
+    def __init__(self) -> None:
+        self.laps: dict[str, float] = {}
+        """Seconds, by part."""
+        self._began = self._last = time.monotonic()
+
+    def lap(self, part: str) -> None:
+        """This part ends now."""
+        now = time.monotonic()
+        self.laps[part], self._last = now - self._last, now
+
+    @property
+    def total(self) -> float:
+        return self._last - self._began
+
+
 @dataclass(slots=True)
 class Telemetry:
     phases: defaultdict[str, Histogram] = field(default_factory=lambda: _by(LONG))
@@ -87,6 +105,11 @@ class Telemetry:
     """Seconds of commands that talk to another repository, by command."""
     git_failures: Counter[str] = field(default_factory=Counter)
     _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def cycle(self, watch: Stopwatch) -> None:
+        for part, seconds in watch.laps.items():
+            self.phases[part].observe(seconds)
+        self.phases["cycle"].observe(watch.total)
 
     def finished(self, change: Change, result: ApplyResult) -> None:
         """A worker is through with a change, well or badly."""

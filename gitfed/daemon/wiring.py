@@ -26,6 +26,7 @@ from gitfed.daemon.facts_record import FactsRecord
 from gitfed.daemon.fleet.cluster_health import Timing
 from gitfed.daemon.fleet.members import Options as EngineOptions
 from gitfed.daemon.fleet.pulled.member import LEASE
+from gitfed.daemon.loop import run_cycles
 from gitfed.daemon.record import Record
 from gitfed.daemon.telemetry import Telemetry
 from gitfed.documents import bindings, facts
@@ -351,7 +352,7 @@ async def apply_once(
         engine = await asyncio.to_thread(
             make_engine, options, review=review, listener=listener, one_shot=True, takes_over=take_over
         )
-        work = asyncio.create_task(engine.run(poll=lambda: 3600.0))
+        work = asyncio.create_task(run_cycles(engine, poll=lambda: 3600.0))
         try:
             settled = await _settle(engine, work, timeout=timeout, wait=wait, confirm=confirm, by=by, now=options.now)
             plan = engine.plan

@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 from gitfed import errors
 from gitfed.daemon import commit_status, leader, wiring
 from gitfed.daemon.cycle import Engine
+from gitfed.daemon.loop import run_cycles
 from gitfed.daemon.wiring import Options
 from gitfed.edges import git, repository_watch
 from gitfed.edges import lock as locks
@@ -183,7 +184,7 @@ async def _follow(
             watching = asyncio.create_task(_watch(watch, engine))
             stack.callback(watching.cancel)
         started(engine)
-        work = asyncio.create_task(engine.run(poll=lambda: _interval(engine, options, running.polling)))
+        work = asyncio.create_task(run_cycles(engine, poll=lambda: _interval(engine, options, running.polling)))
         either: set[asyncio.Future[Any]] = {work, stop}
         try:
             await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)

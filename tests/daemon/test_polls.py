@@ -7,6 +7,7 @@ import subprocess
 from pathlib import Path
 
 from gitfed.daemon import wiring
+from gitfed.daemon.loop import run_cycles
 from tests.safety.engines import until
 from tests.source.trees import SETTINGS
 
@@ -33,10 +34,10 @@ async def test_clusters_that_wake_the_loop_all_the_time_put_off_no_poll(tmp_path
 
     async def wake() -> None:
         while True:
-            engine._wake.set()
+            engine.wake.set()
             await asyncio.sleep(0.01)
 
-    work = asyncio.create_task(engine.run(poll=lambda: 0.5))
+    work = asyncio.create_task(run_cycles(engine, poll=lambda: 0.5))
     waking = asyncio.create_task(wake())
     try:
         await until(lambda: engine.repo is not None and engine.repo.commit == first)

@@ -13,6 +13,7 @@ from typing import Any
 from gitfed.daemon import wiring
 from gitfed.daemon.cycle import Engine
 from gitfed.daemon.fleet.cluster_health import Timing
+from gitfed.daemon.loop import run_cycles
 from gitfed.placement import recorded_facts
 from tests import patience
 from tests.clusters.faulty import Faulty
@@ -82,7 +83,7 @@ class Stage:
             timing=Timing(0.2, recorded_facts.Thresholds(0.2, 0.2)),
         )  # fmt: skip
         engine = await asyncio.to_thread(wiring.make_engine, options)
-        work = asyncio.create_task(engine.run(poll=lambda: 0.2))
+        work = asyncio.create_task(run_cycles(engine, poll=lambda: 0.2))
         try:
             yield engine
             assert not work.done(), "the loop must not end"

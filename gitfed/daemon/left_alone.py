@@ -1,0 +1,34 @@
+"""Where people stopped the daemon from writing, and where drift is left as it is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gitfed.daemon.fleet.member_protocol import Repairs
+from gitfed.daemon.services.exchange import UntouchedIn
+from gitfed.model.base import ClusterName, ObjectKey
+from gitfed.model.decisions import Decisions
+from gitfed.model.orders import Suspension
+from gitfed.model.repo import RepoSnapshot
+
+
+@dataclass(frozen=True, slots=True)
+class _Repairs:
+    """Where drift is undone without anybody asking."""
+
+    self_heal: bool
+    orders: tuple[Suspension, ...]
+
+    def __call__(self, cluster: ClusterName, key: ObjectKey) -> bool:
+        return self.self_heal and not any(one.covers(cluster, key) for one in self.orders)
+
+
+def repairs(repo: RepoSnapshot, decisions: Decisions) -> Repairs:
+    orders = tuple(one for one in decisions.suspensions if not one.scheduling)
+    return _Repairs(repo.settings.spec.sync.self_heal, orders)
+
+
+def by_order(decisions: Decisions) -> UntouchedIn:
+    """Where a person stopped the daemon from writing."""
+    orders = [one for one in decisions.suspensions if not one.scheduling]
+    return lambda cluster, key: any(one.covers(cluster, key) for one in orders)

@@ -1,0 +1,91 @@
+"""When a cycle begins: as soon as something happened, and not so often that events in swarms cost a cycle each."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+
+from gitfed.daemon import planner, trouble
+from gitfed.daemon.cycle import Engine
+
+_BUSY = 1.0
+"""Seconds between two cycles while a roll-out is under way and nobody pushes."""
+_RUSH = 3.0
+"""The same while more is to be written than can be: a plan costs time in which nothing is sent."""
+_CALM = 0.03
+"""Seconds between two cycles that only clusters woke: their own events come in swarms."""
+
+
+async def run_cycles(engine: Engine, *, poll: Callable[[], float] = lambda: 60.0) -> None:
+    """Turn the engine until cancelled. `poll` gives the seconds until a remote is asked again."""
+    with planner.collecting_rarely():
+        await _run(engine, poll)
+
+
+async def _run(engine: Engine, poll: Callable[[], float]) -> None:
+    engine.asking.start()
+    beside = {
+        "descheduler": (engine.descheduler.run, "descheduling failed"),
+        "autoscaling": (engine.autoscaling.run, "autoscaling failed"),
+    }
+    tasks = {name: asyncio.create_task(work(), name=name) for name, (work, _) in beside.items()}
+    polled = time.monotonic()
+    try:
+        while True:
+            for name, (work, failed) in beside.items():
+                if tasks[name].done():
+                    trouble.say(failed, tasks[name].exception())
+                    tasks[name] = asyncio.create_task(work(), name=name)
+            engine.wake.clear()
+            if engine.commits.due:
+                polled = time.monotonic()
+            report = await engine.turn()
+            if engine.trouble is not None:
+                await asyncio.sleep(engine.pause)  # whatever happens meanwhile: it would only fail again
+                continue
+            if report is not None:
+                await _calm(engine, min(_BUSY, max(_CALM, report.took)))
+            # What clusters do wakes the loop, often without an end; a poll is due all the same.
+            pause = poll()
+            seconds = max(0.0, polled + pause - time.monotonic())
+            due = _falls_due(engine)
+            await _sleep(engine.wake, seconds if due is None else min(seconds, due))
+            if time.monotonic() - polled >= pause - _CALM:
+                engine.commits.changed()
+    finally:
+        for task in tasks.values():
+            task.cancel()
+        await engine.close()
+
+
+async def _calm(engine: Engine, seconds: float) -> None:
+    """Let swarms of events become one cycle: while clusters are busy with this plan, theirs tell us little."""
+    began, fleet = time.monotonic(), engine.fleet
+    while not engine.commits.due:
+        newcomers = fleet.newcomers()
+        if newcomers and not fleet.starting():
+            break  # they have no list at all yet, and nobody else will come who could share a cycle with them
+        pause = seconds
+        if fleet.rush and not newcomers:
+            pause = _RUSH
+        elif fleet.busy() and not newcomers and not fleet.differs:
+            pause = _BUSY
+        if time.monotonic() - began >= pause:
+            break
+        await asyncio.sleep(0.01)
+
+
+def _falls_due(engine: Engine) -> float | None:
+    """Seconds until something has to be decided although nothing happens: a taint, an eviction, a timeout."""
+    if engine.plan is None or engine.plan.look_again is None or not engine.decisions.known:
+        return None
+    return max(_CALM, (engine.plan.look_again - engine.options.now()).total_seconds())
+
+
+async def _sleep(wake: asyncio.Event, seconds: float) -> None:
+    try:
+        async with asyncio.timeout(seconds):
+            await wake.wait()
+    except TimeoutError:
+        pass
