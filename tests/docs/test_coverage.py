@@ -1,4 +1,4 @@
-"""The page of what is covered names tests: they exist, and every row has one or says why not."""
+"""The pages that name the test of each row: the tests exist, and every row has one or says why not."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from gitfed.model.declared import registry
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "coverage.md").read_text(encoding="utf-8")
-NAMED = sorted(set(re.findall(r"`(tests/[\w/]+\.py)(?:::(\w+))?`", PAGE)))
+DOORS = (ROOT / "docs" / "reference" / "doors.md").read_text(encoding="utf-8")
+NAMED = sorted(set(re.findall(r"`(tests/[\w/]+\.py)(?:::(\w+))?`", PAGE + DOORS)))
 
 
 @pytest.mark.parametrize(("path", "name"), NAMED, ids=[f"{path}::{name}" for path, name in NAMED])
@@ -28,6 +29,15 @@ def test_every_system_is_proven_by_a_test_or_says_why_not() -> None:
     assert unproven == [
         "| Speed of controllers and scheduler | `python -m bench` | measured in `bench`, not asserted in a test |"
     ]
+
+
+def test_every_row_of_the_doors_is_proven_by_a_test_or_says_why_not() -> None:
+    rows = [line.strip("| ").split(" | ") for line in DOORS.splitlines() if line.startswith("| ")]
+    rows = [row for row in rows if row[0] != "Karmada"]
+    assert {len(row) for row in rows} == {3}
+    assert [row[2] for row in rows if not re.search(r"`tests/[\w/]+\.py::\w+`", row[2])] == [
+        "no test: there is nothing to see", "no test: it is Python's own default",
+    ]  # fmt: skip
 
 
 def test_what_is_not_there_yet_is_what_the_program_says_so_of() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -49,6 +51,21 @@ def test_what_was_encoded_is_decoded(known: dict[str, str]) -> None:
 def test_a_continue_token_comes_back_as_it_was(known: dict[str, str], cluster: str, token: str) -> None:
     place = Continue(known, cluster, token)
     assert versions.decode_continue(versions.encode_continue(place)) == place
+
+
+@pytest.mark.parametrize(
+    ("place", "meaning"),
+    [
+        (Continue({"m2": "205", "m1": "100"}, "m2", "next"),
+         b'{"rv":"eyJtMSI6IjEwMCIsIm0yIjoiMjA1In0","cluster":"m2","continue":"next"}'),
+        (Continue({}, "m2"), b'{"cluster":"m2"}'),
+    ],
+    ids=["in the middle of a cluster", "at its beginning"],
+)  # fmt: skip
+def test_continue_tokens_have_the_form_of_karmada(place: Continue, meaning: bytes) -> None:
+    text = base64.urlsafe_b64encode(meaning).rstrip(b"=").decode()
+    assert versions.encode_continue(place) == text
+    assert versions.decode_continue(text) == place
 
 
 @given(st.text(max_size=60))

@@ -13,6 +13,7 @@ from typing import Any
 from gitfed.daemon import wiring
 from gitfed.hub.options import Options
 from gitfed.model.repo import RepoSnapshot
+from kubesim.controllers import Settings
 from kubesim.fleet import ClusterSpec, Fleet
 from tests.hub import stage
 from tests.hub.stage import Recorded, Staged
@@ -30,9 +31,11 @@ def fleet_door(path: str) -> str:
 
 
 @contextlib.asynccontextmanager
-async def embedded(folder: Path, names: Sequence[str], *documents: str) -> AsyncIterator[tuple[Staged, Fleet]]:
+async def embedded(
+    folder: Path, names: Sequence[str], *documents: str, settings: Settings | None = None
+) -> AsyncIterator[tuple[Staged, Fleet]]:
     """A hub with the doors of these clusters."""
-    async with Fleet([ClusterSpec(name=name) for name in names]) as fleet:
+    async with Fleet([ClusterSpec(name=name) for name in names], settings=settings) as fleet:
         fleet.write_kubeconfig(folder / "kubeconfig")
         declared = [stage.cluster(name) for name in names]
         async with stage.staged(folder, *declared, *documents) as staged:

@@ -24,6 +24,12 @@ from tests.hub.stage import Recorded, Staged
 
 MAPS = "/api/v1/namespaces/shop/configmaps"
 READS_MAPS = {"apiGroups": [""], "resources": ["configmaps", "namespaces"], "verbs": ["get", "list"]}
+DEPLOYMENT = {
+    "metadata": {"name": "web", "namespace": "shop"},
+    "spec": {"selector": {"matchLabels": {"app": "web"}},
+             "template": {"metadata": {"labels": {"app": "web"}},
+                          "spec": {"containers": [{"name": "web", "image": "nginx:1"}]}}},
+}  # fmt: skip
 VIEW = stage.policy("view", subjects=[stage.user("ann")], allow=["view", "proxy"])
 
 
@@ -98,6 +104,8 @@ async def test_a_search_lists_what_registries_select_in_all_clusters(tmp_path: P
         await found(staged, "/api/v1/configmaps?labelSelector=mine", *(f"{m}/{n}" for m in ("m1", "m2") for n in "cab"))
         await found(staged, f"{MAPS}?labelSelector=mine%3Dyes,tier!%3Da", "m1/b", "m2/b")
         await found(staged, f"{MAPS}?fieldSelector=metadata.name%3Db", "m1/b", "m2/b")
+        office = "/api/v1/configmaps?labelSelector=mine&fieldSelector=metadata.namespace%3Doffice"
+        await found(staged, office, "m1/c", "m2/c")
         await found(staged, f"{MAPS}/a", "m1/a", "m2/a")
         assert (await found(staged, f"{MAPS}/none"))["items"] == []
 
@@ -291,6 +299,21 @@ async def test_reads_of_the_fleet_that_take_any_version_come_from_the_cache(tmp_
         watched = fleet_door(f"{MAPS}?resourceVersion={versions.encode({'m1': '1'})}")
         assert (await ask(staged, watched))[0] in (200, 410)
         assert (await ask(staged, door("m1", f"{MAPS}/a")))[0] == 200
+
+
+async def test_what_is_not_cached_of_the_fleet_is_asked_of_its_clusters(tmp_path: Path) -> None:
+    async with members.embedded(tmp_path, ("m1", "m2"), VIEW, registry("shop", maps("shop"))) as (staged, fleet):
+        fill(fleet)
+        put(fleet, "m2", "only", namespace="office")
+        members.allow(fleet, "m1", "ann", READS_MAPS, EVERYTHING)
+        await found(staged, MAPS, "m1/a", "m1/b", "m2/a", "m2/b")
+        office = "/api/v1/namespaces/office/configmaps/only?resourceVersion=0"
+        status, body, _ = await ask(staged, fleet_door(office))
+        assert (status, body["metadata"]["annotations"]) == (200, {CACHED_FROM_CLUSTER: "m2"})
+        fleet["m1"].api.create("deployments.apps", DEPLOYMENT)
+        path = "/apis/apps/v1/namespaces/shop/deployments"
+        status, body, _ = await ask(staged, fleet_door(f"{path}?resourceVersion=0"))
+        assert (status, where(body)) == (200, ["m1/web"])
 
 
 async def test_a_cached_read_of_the_fleet_shows_no_more_than_members_would(tmp_path: Path) -> None:
