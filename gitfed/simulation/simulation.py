@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import gc
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
@@ -73,6 +73,18 @@ class Story:
     """FederatedHPAs that would follow the load: a rehearsal has none, so their numbers stay as they were decided."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Beginning:
+    """What every run begins with."""
+
+    repo: RepoSnapshot
+    fleet: FleetSnapshot
+    decisions: Decisions
+    interpreter: Interpreter
+    start: datetime
+    options: Options
+
+
 class Rehearsal:
     """Give it what a plan is built from. Every `run` begins with a fleet that holds exactly what was decided."""
 
@@ -85,12 +97,9 @@ class Rehearsal:
         now: datetime,
         options: Options = Options(),
     ) -> None:
+        decisions, now = replace(decisions, known=True, descends=True), now.replace(microsecond=0)
+        self._begin = _Beginning(repo, fleet, decisions, interpreter, now, options)
         self._repo = repo
-        self._fleet = fleet
-        self._decisions = replace(decisions, known=True, descends=True)
-        self._interpreter = interpreter
-        self._start = now.replace(microsecond=0)
-        self._options = options
         self._memo = build.Memo(rendering=_rendering())
 
     def clusters(self, target: str) -> list[ClusterName]:
@@ -130,17 +139,7 @@ class Rehearsal:
     def run(self, events: Iterable[Event], count: Count = unheard) -> Story:
         """Play the events until the end, as `count` is told. Raises KeyError for a target that names no cluster."""
         ordered = sorted(events, key=lambda event: event.after)
-        run = _Run(
-            self._repo,
-            self._fleet,
-            self._decisions,
-            self._interpreter,
-            self._start,
-            self._options,
-            self._memo,
-            ordered,
-            self.clusters,
-        )
+        run = _Run(self._begin, [(event, self.clusters(event.target)) for event in ordered], self._memo)
         gc.disable()  # as the planner does: plans have no reference cycles
         try:
             return run.play(count)
@@ -150,7 +149,8 @@ class Rehearsal:
     def each_alone(self) -> Iterator[tuple[str, list[Loss]]]:
         """What every cluster and every region would cost if it alone were gone for good: no clock (`alone`)."""
         targets = {target: self.clusters(target) for target in self.targets()}
-        return n_minus_one.each(self._repo, self._fleet, self._decisions, self._interpreter, self._start, targets)
+        begin = self._begin
+        return n_minus_one.each(begin.repo, begin.fleet, begin.decisions, begin.interpreter, begin.start, targets)
 
 
 def _rendering() -> Rendering:
@@ -158,24 +158,14 @@ def _rendering() -> Rendering:
 
 
 class _Run:
-    def __init__(
-        self,
-        repo: RepoSnapshot,
-        fleet: FleetSnapshot,
-        decisions: Decisions,
-        interpreter: Interpreter,
-        start: datetime,
-        options: Options,
-        memo: build.Memo,
-        events: list[Event],
-        clusters: Callable[[str], list[ClusterName]],
-    ) -> None:
-        self._repo, self._fleet, self._decisions = repo, fleet, decisions
-        self._interpreter, self._start, self._options = interpreter, start, options
+    def __init__(self, begin: _Beginning, events: list[tuple[Event, list[ClusterName]]], memo: build.Memo) -> None:
+        """`events`: in their order, with the clusters that each is about."""
+        self._repo, self._fleet, self._decisions = begin.repo, begin.fleet, begin.decisions
+        self._interpreter, self._start, self._options = begin.interpreter, begin.start, begin.options
         self._memo = memo
-        self._events = [(event, clusters(event.target)) for event in events]
+        self._events = events
         self._at = 0.0
-        self._clusters = simulated_fleet.Fleet(fleet.clusters, start)
+        self._clusters = simulated_fleet.Fleet(begin.fleet.clusters, begin.start)
         self._timeline: list[Moment] = []
         self._plan: Plan | None = None
         self._changed = False

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from gitfed.errors import SourceError
 from gitfed.model import counting
@@ -337,15 +337,12 @@ class _Reader:
             for item in found.declared:
                 declared.setdefault(item.key, item)
         held = (HeldFile(p, version.commit, version.blob, self.faults[p]) for p, (version, _) in self.held.items())
-        return _assemble(
-            self.files.commit,
-            manifests,
-            declared.values(),
-            settings,
-            tuple(sorted(set(self.problems))),
-            tuple(held),
-            tuple(self.unread),
-            tuple(self.left_out),
+        return replace(
+            _assemble(self.files.commit, manifests, declared.values(), settings),
+            problems=tuple(sorted(set(self.problems))),
+            held=tuple(held),
+            unread=tuple(self.unread),
+            left_out=tuple(self.left_out),
         )
 
     def settings(self, contents: Iterable[FileContent]) -> Federation:
@@ -385,10 +382,6 @@ def _assemble(
     manifests: Mapping[ObjectKey, Manifest],
     declared: Iterable[Declared],
     settings: Federation,
-    problems: tuple[Problem, ...],
-    held: tuple[HeldFile, ...],
-    unread: tuple[UnreadFile, ...],
-    left_out: tuple[str, ...],
 ) -> RepoSnapshot:
     items = sorted(declared, key=lambda item: item.key[1:])
     clusters = [item for item in items if isinstance(item, cluster.Cluster)]
@@ -413,9 +406,5 @@ def _assemble(
         access=tuple(item for item in items if isinstance(item, access.AccessPolicy)),
         notifications=tuple(item for item in items if isinstance(item, notification.Notification)),
         registries=tuple(item for item in items if isinstance(item, search.ResourceRegistry)),
-        problems=problems,
-        held=held,
         origins={item.key: item.origin for item in items},
-        unread=unread,
-        left_out=left_out,
     )

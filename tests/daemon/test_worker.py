@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Collection, Iterable, Mapping
 from contextlib import asynccontextmanager
 
 from gitfed import errors
-from gitfed.daemon.fleet.worker import Worker
+from gitfed.daemon.fleet.worker import Worker, WorkerCallbacks
 from gitfed.model.base import BindingId, ClusterName, Digest, ObjectKey, Origin
 from gitfed.model.fleet import ApplyResult, InventoryEntry
 from gitfed.model.plan import Action, Change, RenderedManifest
@@ -77,10 +77,10 @@ async def at_work(
 ) -> AsyncIterator[Worker]:
     finished: dict[ObjectKey, ApplyResult] = {}
     known: Mapping[ObjectKey, None] = {}
-    worker = Worker(
-        "m1", cluster, cluster.carry_out, known.get, cluster.nothing,
-        lambda change, result: finished.update({change.key: result}), concurrency=concurrency, rush=rush,
-    )  # fmt: skip
+    callbacks = WorkerCallbacks(
+        cluster.carry_out, known.get, cluster.nothing, lambda change, result: finished.update({change.key: result})
+    )
+    worker = Worker("m1", cluster, callbacks, concurrency=concurrency, rush=rush)
     cluster.worker = worker
     running = asyncio.create_task(worker.run())
     worker.submit(changes, ())

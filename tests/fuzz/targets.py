@@ -176,9 +176,8 @@ def events(document: Any) -> None:
         session: Any = _Watched(lines)
         room = capacity.Watch(session)
         held = inventory_of.Inventory(session, federation="default")
-        seen = observe.Observer(
-            session, Discovery(session), held, assess=lambda *_: _WELL, changed=lambda *_: None
-        )  # fmt: skip
+        callbacks = observe.ObserverCallbacks(lambda *_: _WELL, lambda *_: None)
+        seen = observe.Observer(session, Discovery(session), held, callbacks)
         seen._wanted[_POD] = None
         resource = Resource("v1", "Pod", "pods", namespaced=True)
         followers: list[Any] = [

@@ -24,14 +24,14 @@ from gitfed.daemon.fleet.member_context import MemberContext
 from gitfed.daemon.fleet.member_protocol import Expected
 from gitfed.daemon.fleet.observed_view import ObservedView
 from gitfed.daemon.fleet.same_cluster import SameCluster
-from gitfed.daemon.fleet.worker import Worker
+from gitfed.daemon.fleet.worker import Worker, WorkerCallbacks
 from gitfed.daemon.fleet.workloads import Way, Workloads
 from gitfed.daemon.services.station import Station
 from gitfed.edges.backoff import Backoff
 from gitfed.edges.kube import facts, identity
 from gitfed.edges.kube.discovery import Discovery
 from gitfed.edges.kube.inventory import Inventory
-from gitfed.edges.kube.observe import Observer
+from gitfed.edges.kube.observe import Observer, ObserverCallbacks
 from gitfed.edges.kube.session import Session
 from gitfed.interpret import collect
 from gitfed.model import leader
@@ -314,14 +314,8 @@ class Member:
         if other and found_id is not None and (name := self._context.elsewhere(found_id.uid)):
             raise errors.NotOwned(f"cluster {self.name}: the cluster {name} answers at its address")
         self._same.take(found_id)
-        observer = self.view.observer = Observer(
-            session,
-            discovery,
-            inventory,
-            assess=self._upward.assess,
-            changed=self._upward.changed,
-            can_wait=self._can_wait,
-        )
+        callbacks = ObserverCallbacks(self._upward.assess, self._upward.changed, can_wait=self._can_wait)
+        observer = self.view.observer = Observer(session, discovery, inventory, callbacks)
         self.view.follow()
         async with asyncio.TaskGroup() as group:
             group.create_task(observer.run())
@@ -348,14 +342,16 @@ class Member:
             worker = self.worker = Worker(
                 self.name,
                 inventory,
-                writing.carry_out,
-                observer.get,
-                observer.look,
-                self._upward.finished,
+                WorkerCallbacks(
+                    writing.carry_out,
+                    observer.get,
+                    observer.look,
+                    self._upward.finished,
+                    self._upward.waited,
+                    confirm,
+                ),
                 concurrency=self._concurrency + _READY,
                 rush=self._upward.rush,
-                waited=self._upward.waited,
-                confirm=confirm,
             )
             self.ready.set()
             if self._complaint:

@@ -11,7 +11,7 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Protocol
 
@@ -46,38 +46,47 @@ class Inventory(Protocol):
     ) -> None: ...
 
 
+@dataclass(frozen=True, slots=True)
+class WorkerCallbacks:
+    """What a worker asks and tells its member."""
+
+    carry_out: Callable[[Change], Awaitable[ApplyResult]]
+    """Does one change."""
+    live: Callable[[ObjectKey], LiveObject | None]
+    """What is known of an object here."""
+    look: Callable[[ObjectKey], Awaitable[object]]
+    """Reads it, whatever its label."""
+    finished: Callable[[Change, ApplyResult], None]
+    """Hears of each result."""
+    waited: Callable[[ClusterName, float], None] = lambda cluster, seconds: None
+    confirm: Callable[[], Awaitable[None]] | None = None
+    """Raises ClusterReplaced when it is not the cluster that was read: asked before anything is written."""
+
+
 class Worker:
-    """`carry_out` does one change; `live` is what is known of an object here, `look` reads it
-    whatever its label; `finished` hears of each result."""
+    """Writes to one cluster what is to be changed there."""
 
     def __init__(
         self,
         cluster: ClusterName,
         inventory: Inventory,
-        carry_out: Callable[[Change], Awaitable[ApplyResult]],
-        live: Callable[[ObjectKey], LiveObject | None],
-        look: Callable[[ObjectKey], Awaitable[object]],
-        finished: Callable[[Change, ApplyResult], None],
+        callbacks: WorkerCallbacks,
         *,
         concurrency: int = 16,
         rush: set[ClusterName] | None = None,
-        waited: Callable[[ClusterName, float], None] = lambda cluster, seconds: None,
-        confirm: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
-        """`confirm` raises ClusterReplaced when it is not the cluster that was read: asked before anything is written.
-
-        `rush`, shared by all workers: clusters that have more to do than may be under way there, until that is over.
+        """`rush`, shared by all workers: clusters that have more to do than may be under way there, until that is over.
         Meanwhile whatever nobody waits for can wait itself."""
         self.cluster = cluster
         self._rush = set() if rush is None else rush
         self._inventory = inventory
-        self._carry_out = carry_out
-        self._live = live
-        self._look = look
-        self._finished = finished
+        self._carry_out = callbacks.carry_out
+        self._live = callbacks.live
+        self._look = callbacks.look
+        self._finished = callbacks.finished
         self._concurrency = concurrency
-        self._queue = queue.Queue(partial(waited, cluster))
-        self._confirm = confirm
+        self._queue = queue.Queue(partial(callbacks.waited, cluster))
+        self._confirm = callbacks.confirm
         self._wake = asyncio.Event()
         self._tasks: set[asyncio.Task[None]] = set()
         self._failures = 0

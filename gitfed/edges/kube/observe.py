@@ -43,6 +43,17 @@ _UNWANTED = "-"
 _log = logging.getLogger(__name__)
 
 
+@dataclass(frozen=True, slots=True)
+class ObserverCallbacks:
+    """What an observer asks and tells who follows a cluster with it."""
+
+    assess: Assess
+    changed: Changed
+    cluster_changed: Callable[[ClusterName], None] = lambda cluster: None
+    can_wait: Callable[[ObjectKey], bool] = lambda key: False
+    """More important things are to be done than to judge what is seen of this object."""
+
+
 class Observer:
     """The live objects of one cluster. `run` follows the wanted kinds, and the inventory, until it is cancelled."""
 
@@ -51,20 +62,15 @@ class Observer:
         session: Session,
         discovery: Discovery,
         owned: inventory.Inventory,
-        *,
-        assess: Assess,
-        changed: Changed,
-        cluster_changed: Callable[[ClusterName], None] = lambda cluster: None,
+        callbacks: ObserverCallbacks,
         backoff: Backoff = reflect.BACKOFF,
-        can_wait: Callable[[ObjectKey], bool] = lambda key: False,
     ) -> None:
-        """`can_wait`: more important things are to be done than to judge what is seen of this object."""
         self._session = session
         self._discovery = discovery
         self._inventory = owned
-        self._cluster_changed = cluster_changed
+        self._cluster_changed = callbacks.cluster_changed
         self._backoff = backoff
-        self._sightings = Sightings(session.cluster, owned, assess, changed, can_wait)
+        self._sightings = Sightings(session.cluster, owned, callbacks.assess, callbacks.changed, callbacks.can_wait)
         self._wanted: dict[Kind, str | None] = {}
         self._wants = asyncio.Event()
         self._dropped: set[Kind] = set()
@@ -76,7 +82,7 @@ class Observer:
         of Deployments and not of namespaces would make the one before the other."""
         self._settled = asyncio.Event()
         self._looks: dict[ObjectKey, asyncio.Task[None]] = {}
-        self._failed = FailedLooks(self.look, lambda: cluster_changed(session.cluster))
+        self._failed = FailedLooks(self.look, lambda: callbacks.cluster_changed(session.cluster))
         owned.on_change(self._entries_changed)
 
     @property

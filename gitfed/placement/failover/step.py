@@ -98,16 +98,7 @@ def step(
     now = now.replace(microsecond=0)  # as it will be read back: what is decided must not change by being written
     settings = repo.settings
     candidates = {one.name: one for one in found}
-    tainted = taints.of(
-        repo.clusters,
-        fleet.clusters,
-        candidates,
-        decisions.clusters,
-        decisions.outage,
-        repo.taint_policies,
-        settings,
-        now,
-    )
+    tainted = taints.of(repo, fleet.clusters, candidates, decisions, now)
     repelling = frozenset(
         name for name, record in tainted.records.items() if any(taint.effect == NO_EXECUTE for taint in record.taints)
     )

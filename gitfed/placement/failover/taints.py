@@ -16,11 +16,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, TypeAlias
 
 from gitfed.model.base import ClusterName
-from gitfed.model.decisions import ClusterRecord, Outage, TimedTaint
+from gitfed.model.decisions import ClusterRecord, Decisions, Outage, TimedTaint
 from gitfed.model.fleet import ClusterFacts, Condition, Reach
 from gitfed.model.keys import NOT_READY, UNREACHABLE
 from gitfed.placement.scheduling import affinity
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from gitfed.model.declared.cluster import Cluster
     from gitfed.model.declared.federation import Federation
     from gitfed.model.declared.policy import ClusterTaintPolicy, ConditionMatch
+    from gitfed.model.repo import RepoSnapshot
 
 NO_EXECUTE = "NoExecute"
 FAILOVER = "failover"
@@ -57,22 +58,21 @@ class Tainted:
 
 
 def of(
-    declared: Mapping[ClusterName, Cluster],
+    repo: RepoSnapshot,
     facts: Mapping[ClusterName, ClusterFacts],
     candidates: Mapping[ClusterName, Candidate],
-    before: Mapping[ClusterName, ClusterRecord],
-    outage: Outage | None,
-    policies: Sequence[ClusterTaintPolicy],
-    settings: Federation,
+    decisions: Decisions,
     now: datetime,
 ) -> Tainted:
-    """The clusters' records at `now`. A cluster that nobody ever looked at keeps its record; one without a declaration
-    has none."""
+    """The clusters' records at `now`; `decisions` have those of before. A cluster that nobody ever looked at keeps its
+    record; one without a declaration has none."""
     said: list[str] = []
-    cut_off, outage = _guard(candidates, facts, outage, settings, now, said)
+    settings, before = repo.settings, decisions.clusters
+    cut_off, outage = _guard(candidates, facts, decisions.outage, settings, now, said)
     eased = set() if cut_off else set(said)
     active = settings.spec.failover.enabled and settings.gate("Failover")
-    rules = _Rules(policies if settings.gate("Failover") else ())
+    failover = _Failover(outage, settings.spec.failover.eviction_timeout, now, active=active, cut_off=cut_off)
+    rules = _Rules(repo.taint_policies if settings.gate("Failover") else ())
     records: dict[ClusterName, ClusterRecord] = {}
     later: list[datetime] = []
     for name, candidate in candidates.items():
@@ -85,8 +85,8 @@ def of(
             if record.reach is Reach.READY:
                 eased.add(said[-1])
         taints = {(taint.key, taint.effect): _not_later(taint, now) for taint in record.taints}
-        _declared(taints, _written(declared.get(name), seen), now)
-        due = _failover(taints, record, outage, settings, now, active=active, cut_off=cut_off)
+        _declared(taints, _written(repo.clusters.get(name), seen), now)
+        due = failover.apply(taints, record)
         if due is not None:
             later.append(due)
         if seen is not None:
@@ -169,34 +169,35 @@ def _guard(
     return cut_off, outage
 
 
-def _failover(
-    taints: dict[tuple[str, str], TimedTaint],
-    record: ClusterRecord,
-    outage: Outage | None,
-    settings: Federation,
-    now: datetime,
-    *,
-    active: bool,
-    cut_off: bool,
-) -> datetime | None:
-    """Add, move or remove the taint of a cluster that is not ready; when one will be due that is not yet."""
-    key = _KEYS.get(record.reach)
-    ours = {place: taint for place, taint in taints.items() if taint.by == FAILOVER}
-    for place, taint in ours.items():
-        if key is None or not active:
-            del taints[place]
-        elif taint.key != key:
-            # Still not ready, said in another way: how long work is tolerated there does not begin anew.
-            del taints[place]
-            taints.setdefault((key, NO_EXECUTE), replace(taint, key=key))
-    if key is None or not active or cut_off or (key, NO_EXECUTE) in taints:
+@dataclass(frozen=True, slots=True)
+class _Failover:
+    """The taint of clusters that are not ready for long."""
+
+    outage: Outage | None
+    timeout: timedelta
+    now: datetime
+    active: bool
+    cut_off: bool
+
+    def apply(self, taints: dict[tuple[str, str], TimedTaint], record: ClusterRecord) -> datetime | None:
+        """Add, move or remove the taint of a cluster that is not ready; when one will be due that is not yet."""
+        key, outage = _KEYS.get(record.reach), self.outage
+        ours = {place: taint for place, taint in taints.items() if taint.by == FAILOVER}
+        for place, taint in ours.items():
+            if key is None or not self.active:
+                del taints[place]
+            elif taint.key != key:
+                # Still not ready, said in another way: how long work is tolerated there does not begin anew.
+                del taints[place]
+                taints.setdefault((key, NO_EXECUTE), replace(taint, key=key))
+        if key is None or not self.active or self.cut_off or (key, NO_EXECUTE) in taints:
+            return None
+        since = record.since if outage is None or outage.ended is None else max(record.since, outage.ended)
+        due = since + self.timeout
+        if self.now < due:
+            return due
+        taints[key, NO_EXECUTE] = TimedTaint(key, NO_EXECUTE, "", self.now, FAILOVER)
         return None
-    since = record.since if outage is None or outage.ended is None else max(record.since, outage.ended)
-    due = since + settings.spec.failover.eviction_timeout
-    if now < due:
-        return due
-    taints[key, NO_EXECUTE] = TimedTaint(key, NO_EXECUTE, "", now, FAILOVER)
-    return None
 
 
 _Written: TypeAlias = tuple[str, str, str | None]

@@ -89,16 +89,13 @@ async def seeing(
     discovery = Discovery(session)
     inventory = Inventory(session, federation=federation, repository_id="repo-1")
     seen = Seen.__new__(Seen)
-    observer = observe.Observer(
-        session,
-        discovery,
-        inventory,
-        assess=assess,
+    callbacks = observe.ObserverCallbacks(
+        assess,
         changed=lambda cluster, key: seen.changed(cluster, key),
         cluster_changed=lambda cluster: seen.changed(cluster),
-        backoff=Backoff((0.01, 0.05)),
         can_wait=can_wait,
     )
+    observer = observe.Observer(session, discovery, inventory, callbacks, Backoff((0.01, 0.05)))
     seen.__init__(observer, inventory, session, [])  # type: ignore[misc]
     observer.want(kinds or (CONFIG_MAP,))
     running = asyncio.create_task(observer.run())
