@@ -190,10 +190,8 @@ def events(document: Any) -> None:
                 listed=follower.listed, event=follower.event, resumed=follower.resumed, lost=lost.append
             )
             with contextlib.suppress(asyncio.CancelledError):
-                await reflect.follow(
-                    session, "/api/v1/pods", "", told, wake=reflect.Wake(), backoff=Backoff((0.0,)),
-                    project=getattr(follower, "cut", None),
-                )  # fmt: skip
+                pods = reflect.Collection("/api/v1/pods", project=getattr(follower, "cut", None))
+                await reflect.follow(session, pods, told, wake=reflect.Wake(), backoff=Backoff((0.0,)))
 
     asyncio.run(followed())
     assert all(isinstance(error, ClusterError) and len(str(error)) < 2000 for error in lost)

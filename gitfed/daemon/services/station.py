@@ -203,7 +203,10 @@ class Station:
             await _until(
                 self._renamed,
                 reflect.follow(
-                    session, endpoint_slices.EVERYWHERE, selector, listener, wake=self._wake, project=slices.read
+                    session,
+                    reflect.Collection(endpoint_slices.EVERYWHERE, selector, slices.read),
+                    listener,
+                    wake=self._wake,
                 ),
             )
 
@@ -250,7 +253,7 @@ class Station:
             if not self.there:
                 await self._needed.wait()
         listener = _Listener(self.take_dispatched, self.take_dispatched_event)
-        await reflect.follow(session, path, selector, listener, wake=self._wake, project=slices.read)
+        await reflect.follow(session, reflect.Collection(path, selector, slices.read), listener, wake=self._wake)
 
     def take_dispatched(self, items: list[Slice]) -> None:
         found = (one for one in items if slices.is_ours(one, self._federation))

@@ -101,13 +101,10 @@ class Watch:
             try:
                 await reflect.follow(
                     self._session,
-                    f"/api/v1/{what}",
-                    "",
+                    reflect.Collection(f"/api/v1/{what}", project=follower.cut, page=_PAGE),
                     follower,
                     wake=self._wake,
                     backoff=self._backoff,
-                    project=follower.cut,
-                    page=_PAGE,
                 )
             except errors.ObjectNotFound as error:
                 # No server lacks these: something else answers at this address.

@@ -115,9 +115,8 @@ class Inventory:
 
     async def follow(self, *, wake: reflect.Wake, backoff: Backoff = reflect.BACKOFF) -> None:
         """Watch the ConfigMaps until cancelled, so that another leader's term or a lost shard is noticed."""
-        await reflect.follow(
-            self._session, shards.PATH, self._shards.selector, _Followed(self), wake=wake, backoff=backoff
-        )
+        collection = reflect.Collection(shards.PATH, self._shards.selector)
+        await reflect.follow(self._session, collection, _Followed(self), wake=wake, backoff=backoff)
 
     def _take_entries(self) -> None:
         """Let what the shards hold count, unless they are damaged."""

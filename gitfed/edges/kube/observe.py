@@ -233,7 +233,11 @@ class Observer:
                 selector = f"{FEDERATION_LABEL}={self._inventory.federation}"
                 try:
                     await reflect.follow(
-                        self._session, resource.path(), selector, followed, wake=self._wake, backoff=self._backoff
+                        self._session,
+                        reflect.Collection(resource.path(), selector),
+                        followed,
+                        wake=self._wake,
+                        backoff=self._backoff,
                     )
                 except errors.ObjectNotFound as error:
                     failures = 0 if followed.was_listed else failures

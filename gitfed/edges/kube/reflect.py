@@ -17,6 +17,7 @@ import random
 import sys
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import orjson
@@ -80,23 +81,29 @@ class Wake:
         return True
 
 
+@dataclass(frozen=True, slots=True)
+class Collection:
+    """Objects that are listed and watched together."""
+
+    path: str
+    selector: str = ""
+    project: Callable[[Body], Any] | None = None
+    """Cuts each listed object down while its page is read, for collections whose bodies would not fit into memory
+    together; events bring bodies."""
+    page: int = PAGE
+
+
 async def follow(
     session: Session,
-    path: str,
-    selector: str,
+    collection: Collection,
     follower: Follower,
     *,
     wake: Wake,
     backoff: Backoff = BACKOFF,
     watch_seconds: float = _WATCH,
-    project: Callable[[Body], Any] | None = None,
-    page: int = PAGE,
 ) -> None:
-    """Follow the collection until cancelled. Raises ObjectNotFound when the path is not served (any more).
-
-    `project` cuts each listed object down while its page is read, for collections whose bodies would not fit into
-    memory together; events bring bodies.
-    """
+    """Follow the collection until cancelled. Raises ObjectNotFound when the path is not served (any more)."""
+    path, selector = collection.path, collection.selector
     version = ""
     failures = 0
     forgotten = 0
@@ -104,7 +111,7 @@ async def follow(
     while True:
         try:
             if not version:
-                items, version = await read(session, path, selector, page=page, project=project)
+                items, version = await read(session, path, selector, page=collection.page, project=collection.project)
                 follower.listed(items, version)
                 del items  # or it would live as long as the watch
                 failures = 0

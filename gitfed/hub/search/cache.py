@@ -184,7 +184,8 @@ class Cache:
         for namespace in wanted:
             made = Collection(kept.cluster, found.api_version, found.kind, self.budget, copy)
             kept.collections[namespace] = made
-            following = reflect.follow(kept.session, found.path(namespace), "", made, wake=wake, project=made.project)
+            collection = reflect.Collection(found.path(namespace), project=made.project)
+            following = reflect.follow(kept.session, collection, made, wake=wake)
             tasks.append(asyncio.create_task(following))
         try:
             while not any(one.full for one in kept.collections.values()):

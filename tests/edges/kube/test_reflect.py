@@ -83,7 +83,13 @@ async def following(lists: list[Any], watches: list[Any], **options: Any) -> Asy
     async with serving(answer) as server, server.session() as session:
         wake = reflect.Wake()
         task = asyncio.create_task(
-            reflect.follow(session, "/api/v1/x", "a=b", told, wake=wake, **{"backoff": Backoff((0.0,)), **options})
+            reflect.follow(
+                session,
+                reflect.Collection("/api/v1/x", "a=b"),
+                told,
+                wake=wake,
+                **{"backoff": Backoff((0.0,)), **options},
+            )
         )
         try:
             yield told, server
@@ -193,7 +199,7 @@ async def test_pages_are_put_together_and_an_expired_token_begins_anew() -> None
 async def test_a_path_that_is_not_served_ends_the_following() -> None:
     async with serving(lambda request: _not_found()) as server, server.session() as session:
         with pytest.raises(errors.ObjectNotFound):
-            await reflect.follow(session, "/apis/x/v1/y", "", Told(), wake=reflect.Wake())
+            await reflect.follow(session, reflect.Collection("/apis/x/v1/y"), Told(), wake=reflect.Wake())
 
 
 async def _not_found() -> web.StreamResponse:
@@ -252,7 +258,9 @@ async def test_that_the_cluster_gives_no_answer_is_not_said_of_each_collection(
     caplog.set_level(logging.DEBUG)
     told = Told()
     async with Session("m1", connection("http://127.0.0.1:1")) as session:
-        following = reflect.follow(session, "/api/v1/x", "", told, wake=reflect.Wake(), backoff=Backoff((0.0,)))
+        following = reflect.follow(
+            session, reflect.Collection("/api/v1/x"), told, wake=reflect.Wake(), backoff=Backoff((0.0,))
+        )
         task = asyncio.create_task(following)
         assert [await told.next() for _ in range(3)] == [("lost", "ClusterUnreachable")] * 3
         task.cancel()
