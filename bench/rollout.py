@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.servers import clusters
-from gitfed.daemon import wiring
+from gitfed.daemon import apply_once, wiring
 from gitfed.daemon.fleet.cluster_health import Timing
 from gitfed.edges.kube.session import APPLY
 from tests.e2e.world import cluster, deployment, policy, settings
@@ -84,7 +84,7 @@ async def run() -> list[tuple[str, str]]:
             engine = wiring.make_engine(wiring.Options(str(repo), data_dir=folder / "other", kubeconfig=(kubeconfig,)))
             snapshot = engine.reader.read(engine.reader.newest(), None, {})
             before = await bare_loop(options, snapshot, "bare-1")
-            done = await wiring.apply_once(options, timeout=120, wait=False, listener=listen)
+            done = await apply_once.apply_once(options, apply_once.Order(120, wait=False), listener=listen)
             assert not done.failures, done.failures[:3]
             ours = moments["last"] - moments["plan"]
             bare = statistics.mean([before, await bare_loop(options, snapshot, "bare-2")])

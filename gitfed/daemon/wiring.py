@@ -5,15 +5,13 @@ Everything else gets what it needs as arguments, so a test can put a different w
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import hashlib
 import logging
 import os
 import socket
-import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
@@ -26,24 +24,20 @@ from gitfed.daemon.facts_record import FactsRecord
 from gitfed.daemon.fleet.cluster_health import Timing
 from gitfed.daemon.fleet.members import Options as EngineOptions
 from gitfed.daemon.fleet.pulled.member import LEASE
-from gitfed.daemon.loop import run_cycles
 from gitfed.daemon.record import Record
 from gitfed.daemon.telemetry import Telemetry
 from gitfed.documents import bindings, facts
-from gitfed.edges import files, git, leader_ref, lock, pod
+from gitfed.edges import files, git, leader_ref, pod
 from gitfed.edges.git import signing_key, tracking
 from gitfed.edges.kube import credentials, election, lease
 from gitfed.edges.kube.session import Session
 from gitfed.edges.state import facts_branch, state
-from gitfed.errors import CredentialsError, GitfedError, InputError, SourceError
+from gitfed.errors import CredentialsError, GitfedError, SourceError
 from gitfed.model import leader as leading
-from gitfed.model.base import ClusterName
 from gitfed.model.counting import Count, unheard
-from gitfed.model.decisions import Approval
 from gitfed.model.declared.cluster import Cluster
 from gitfed.model.fleet import FleetSnapshot
-from gitfed.model.keys import CONTEXT, IN_CLUSTER
-from gitfed.model.plan import Change, Left, Plan
+from gitfed.model.plan import Plan
 from gitfed.model.repo import RepoSnapshot
 from gitfed.planning import kept_copies
 from gitfed.reading import interpreters
@@ -292,17 +286,9 @@ def make_lock(
 def open_host(options: Options, purpose: str, context: str = "") -> Session:
     """A way to the cluster around this pod, or to that of a context, which need not be one of the fleet's. Raises
     CredentialsError."""
-    annotation = {CONTEXT: context} if context else {IN_CLUSTER: "true"}
-    host = Cluster.model_validate(
-        {
-            "apiVersion": "cluster.karmada.io/v1alpha1",
-            "kind": "Cluster",
-            "metadata": {"name": purpose, "annotations": annotation},
-            "spec": {"syncMode": "Push"},
-        }
-    )
-    # The lock itself is written by who does not lead yet.
-    return open_sessions(replace(options, leader=None))(host)
+    # Without a fence: the lock itself is written by who does not lead yet.
+    way = credentials.of_host(purpose, _sources(options), context)
+    return Session(purpose, way, concurrency=options.concurrency, tally=options.telemetry.requests)
 
 
 def _settings(reader: Reader) -> Any:
@@ -317,121 +303,6 @@ def _settings(reader: Reader) -> Any:
             raise
         # The newest commit makes us fail. The loop says so (`Commits`); the last good one tells where the state is.
         return reader.read(base, None, {}).settings.spec.state
-
-
-@dataclass(frozen=True, slots=True)
-class Applied:
-    """How one `apply` ended."""
-
-    plan: Plan
-    failures: tuple[str, ...]
-    unreachable: Mapping[ClusterName, str]
-    """Clusters that could not be used, and why."""
-    unhealthy: tuple[str, ...]
-    settled: bool
-    """False: the time was over first."""
-
-
-async def apply_once(
-    options: Options,
-    *,
-    timeout: float,
-    wait: bool,
-    listener: Callable[[str, Any], None] = lambda event, value: None,
-    confirm: str = "",
-    by: str = "",
-    review: Callable[[Plan], None] | None = None,
-    take_over: bool = False,
-) -> Applied:
-    """One plan carried out: returns when every reachable cluster holds it (`wait`: and its objects are healthy).
-
-    Where a daemon leads nothing is done, unless `take_over`: it leads again when this is over. Raises NotOwned.
-    `review` sees that very plan before anything of it is done, and stops it by an exception.
-    """
-    with lock.exclusive(data_dir(options)):
-        engine = await asyncio.to_thread(
-            make_engine, options, review=review, listener=listener, one_shot=True, takes_over=take_over
-        )
-        work = asyncio.create_task(run_cycles(engine, poll=lambda: 3600.0))
-        try:
-            settled = await _settle(engine, work, timeout=timeout, wait=wait, confirm=confirm, by=by, now=options.now)
-            plan = engine.plan
-            if plan is None:
-                await asyncio.wait({work}, timeout=0)
-                raise TimeoutError("no plan in time") if not work.done() else work.exception() or TimeoutError()
-            return Applied(
-                plan,
-                tuple(
-                    f"{result.cluster}: {result.key}: {result.message}"
-                    for name in engine.fleet.members
-                    for result in engine.fleet.unfinished.failures(name)
-                )
-                + tuple(f"{one.cluster}: {one.key}: {one.reason}" for one in _refused(plan))
-                + tuple(f"{change.cluster}: {change.key}: {change.waits}" for change in engine.waiting()),
-                {
-                    name: member.live().error or "not ready in time"
-                    for name, member in sorted(engine.fleet.members.items())
-                    if not member.ready.is_set()
-                },
-                tuple(
-                    f"{live.cluster}: {live.key}: {live.health_message or live.health}"
-                    for live in engine.fleet.unhealthy()
-                ),
-                settled,
-            )
-        finally:
-            work.cancel()
-            await asyncio.gather(work, return_exceptions=True)
-
-
-async def _settle(
-    engine: Engine,
-    work: asyncio.Task[None],
-    *,
-    timeout: float,
-    wait: bool,
-    confirm: str,
-    by: str,
-    now: Callable[[], datetime],
-) -> bool:
-    """Whether it settled in time."""
-    deadline = time.monotonic() + timeout
-    confirmed = False
-    while time.monotonic() < deadline:
-        if work.done():
-            work.result()
-        plan = engine.plan
-        if engine.trouble is not None:
-            raise engine.trouble
-        if engine.commits.rejected and not engine.fleet.busy():
-            raise InputError(f"the newest commit is not applied: {engine.commits.rejected}", hint="gitfed validate")
-        held = (
-            tuple(sorted((gate.name, gate.held) for gate in plan.gates if gate.held and gate.consent))
-            if plan is not None
-            else ()
-        )
-        if plan is not None and held and confirm == plan.digest and not confirmed:
-            confirmed = True
-            engine.approve(Approval(confirm, plan.commit, held, by or "command line", now()))
-        elif plan is not None and engine.settled():
-            if not wait or _is_over(engine, plan):
-                return True
-            engine.tell("waiting", engine.fleet.unhealthy())
-        await asyncio.sleep(0.1)
-    return False
-
-
-def _is_over(engine: Engine, plan: Plan) -> bool:
-    """Whether there is nothing left to wait for: all is well, or will never be without a person."""
-    failures = [result for name in engine.fleet.members for result in engine.fleet.unfinished.failures(name)]
-    if any(result.permanent for result in failures) or any(_refused(plan)):
-        return True
-    return not failures and not engine.fleet.unhealthy()
-
-
-def _refused(plan: Plan) -> Iterator[Change]:
-    """What is not written because somebody else's object is in the way, or because it cannot be rendered."""
-    return (one for one in plan.changes or () if one.left is Left.REFUSED and not one.drift)
 
 
 async def observe(

@@ -16,7 +16,7 @@ import pytest
 from multidict import CIMultiDict
 
 from gitfed.cli.main import cli
-from gitfed.daemon import wiring
+from gitfed.daemon import apply_once, wiring
 from gitfed.hub import shared_authority
 from gitfed.hub.enrolment import shared_ledger
 from gitfed.offline import inputs
@@ -145,7 +145,7 @@ async def _carry_out(repository: Path, kubeconfig: Path, data: Path) -> None:
             _git(repository, "add", "-A")
             _git(repository, "commit", "-q", "-m", change)
         await wiring.observe(inputs.read(inputs.open_repository(str(repository))).repo, settings)
-        done = await wiring.apply_once(settings, timeout=60, wait=False)
+        done = await apply_once.apply_once(settings, apply_once.Order(60, wait=False))
         assert (done.failures, done.unreachable, done.settled) == ((), {}, True)
 
 

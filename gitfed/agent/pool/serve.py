@@ -33,7 +33,7 @@ from gitfed.model import agent_identity
 from gitfed.model.agent_presence import Holding
 from gitfed.model.base import ClusterName
 from gitfed.model.declared.cluster import Cluster
-from gitfed.model.keys import CONTEXT, IN_CLUSTER, POOL
+from gitfed.model.keys import POOL
 from gitfed.registration import rotation
 
 log = logging.getLogger("gitfed.agent")
@@ -126,7 +126,7 @@ class _Member:
         self._options = options
         place, timing = options.leases, options.lease_timing
         namespace = place.namespace or rotation.own_namespace() or NAMESPACE
-        session = _host("leases", place.kubeconfig, place.context)
+        session = _host("leases", CredentialSources(kubeconfig=place.kubeconfig), place.context)
         self.leases = SharedLeases(session, namespace=namespace, label=(POOL, options.pool), seconds=timing.renew)
         self.membership = Membership(self.leases, options.pool, options.member, self._hold, timing)
         self.clusters = PoolClusters(options.hub, self._told)
@@ -185,20 +185,10 @@ async def _rotate(options: Options) -> None:
     agent, namespace = agent_identity.of_pool(options.pool), rotation.own_namespace()
     if not namespace:
         await rotation.Rotation(address, agent, folder, rotation.in_folder(folder)).run()
-    async with _host("certificate") as session:
+    async with _host("certificate", CredentialSources()) as session:
         keep = rotation.in_secret(session, namespace, secret_name(options.pool))
         await rotation.Rotation(address, agent, folder, keep).run()
 
 
-def _host(purpose: str, kubeconfig: tuple[Path, ...] = (), context: str = "") -> Session:
-    """A way to the cluster around this pod, or to that of a context. Raises CredentialsError."""
-    annotation = {CONTEXT: context} if context else {IN_CLUSTER: "true"}
-    host = Cluster.model_validate(
-        {
-            "apiVersion": "cluster.karmada.io/v1alpha1",
-            "kind": "Cluster",
-            "metadata": {"name": purpose, "annotations": annotation},
-            "spec": {"syncMode": "Push"},
-        }
-    )
-    return Session(purpose, credentials.resolve(host, CredentialSources(kubeconfig=kubeconfig)))
+def _host(purpose: str, sources: CredentialSources, context: str = "") -> Session:
+    return Session(purpose, credentials.of_host(purpose, sources, context))

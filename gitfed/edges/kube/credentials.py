@@ -10,7 +10,7 @@ reason to ask the next):
 
 A Cluster file comes from the repository, and a kubeconfig is often handed around. Neither may make gitfed run a
 program, read a file somewhere on this machine and send it away, or send a credential to another server: hence the
-refusals in `_check_user` and `_check_server`, and the files beside a mounted token that say where it may go: `server`,
+refusals in `_check_user` and `addresses`, and the files beside a mounted token that say where it may go: `server`,
 `proxy`, and `caBundle`, against which the server is then checked whatever the Cluster file says.
 
 The client library interprets the kubeconfig (`KubeConfigLoader`); here only one context is picked out for it, after it
@@ -22,17 +22,14 @@ from __future__ import annotations
 import difflib
 import os
 import re
-import urllib.request
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import SplitResult, urlsplit
 
 from gitfed import errors
-from gitfed.edges import socks
-from gitfed.edges.kube import kubeconfig, tokens
+from gitfed.edges.kube import addresses, kubeconfig, tokens
 from gitfed.model.keys import CONTEXT, IN_CLUSTER
 
 if TYPE_CHECKING:
@@ -147,6 +144,20 @@ def resolve(cluster: declared.Cluster, sources: CredentialSources) -> Connection
     )
 
 
+def of_host(purpose: str, sources: CredentialSources, context: str = "") -> Connection:
+    """The cluster around this pod, or that of a context, which need not be one of the fleet's. Raises
+    CredentialsError."""
+    from gitfed.model.declared.cluster import Cluster
+
+    host = {
+        "apiVersion": "cluster.karmada.io/v1alpha1",
+        "kind": "Cluster",
+        "metadata": {"name": purpose, "annotations": {CONTEXT: context} if context else {IN_CLUSTER: "true"}},
+        "spec": {"syncMode": "Push"},
+    }
+    return resolve(Cluster.model_validate(host), sources)
+
+
 def _named(contexts: Iterable[str]) -> str:
     """What there is instead, as far as it fits into a line."""
     found = sorted(contexts)
@@ -172,7 +183,7 @@ def _from_secret(cluster: declared.Cluster, directory: Path) -> Connection:
         raise errors.CredentialsError(
             f"cluster {name}: {source} needs an address", cluster=name, hint="set spec.apiEndpoint"
         )
-    server = _check_server(name, "spec.apiEndpoint", spec.api_endpoint)
+    server = addresses.check_server(name, "spec.apiEndpoint", spec.api_endpoint)
     _check_bound(name, source, directory / "server", server)
     authority = directory / "caBundle"
     insecure = bool(spec.insecure_skip_tls_verification) and not authority.is_file()
@@ -211,8 +222,8 @@ def _check_bound(cluster: str, source: str, file: Path, server: str) -> None:
             cluster=cluster,
             hint="write the address that the token is for into a file `server` beside it",
         )
-    bound = _check_server(cluster, str(file), bound)
-    if origin_of(bound) != origin_of(server):
+    bound = addresses.check_server(cluster, str(file), bound)
+    if addresses.origin(bound) != addresses.origin(server):
         raise errors.CredentialsError(
             f"cluster {cluster}: {source} belongs to {bound}, not to spec.apiEndpoint {server}",
             cluster=cluster,
@@ -224,16 +235,16 @@ def _bound_proxy(cluster: str, source: str, file: Path, proxy: str) -> str:
     """The proxy that a Cluster names, as it stands beside the token: with the login that it may need; "" for none."""
     if not proxy:
         return ""
-    wanted = origin_of(_check_proxy(cluster, "spec.proxyURL", proxy))
-    bound = _check_proxy(cluster, str(file), _line(cluster, file))
+    wanted = addresses.origin(addresses.check_proxy(cluster, "spec.proxyURL", proxy))
+    bound = addresses.check_proxy(cluster, str(file), _line(cluster, file))
     if not bound:
         raise errors.CredentialsError(
             f"cluster {cluster}: {source} has no proxy, and spec.proxyURL names one",
             cluster=cluster,
             hint="write the address of the proxy into a file `proxy` beside the token",
         )
-    if origin_of(bound) != wanted:
-        scheme, host, port = origin_of(bound)
+    if addresses.origin(bound) != wanted:
+        scheme, host, port = addresses.origin(bound)
         raise errors.CredentialsError(
             f"cluster {cluster}: {source} allows the proxy {scheme}://{host}:{port}, not that of spec.proxyURL",
             cluster=cluster,
@@ -280,8 +291,8 @@ def _from_pod(cluster: str, environment: Mapping[str, str]) -> Connection:
 def _from_context(cluster: str, merged: kubeconfig.Kubeconfig, context: str, sources: CredentialSources) -> Connection:
     entry = merged.pick(context, allowed=sources.file_roots)
     where = f"context {context} of {entry.file}"
-    server = _check_server(cluster, where, entry.server)
-    proxy = _check_proxy(cluster, where, str(entry.cluster.get("proxy-url") or ""))
+    server = addresses.check_server(cluster, where, entry.server)
+    proxy = addresses.check_proxy(cluster, where, str(entry.cluster.get("proxy-url") or ""))
     runs = _check_user(cluster, where, entry.user, sources.allow_exec)
 
     async def configure() -> Any:
@@ -302,47 +313,6 @@ def _from_context(cluster: str, merged: kubeconfig.Kubeconfig, context: str, sou
     )
 
 
-def _check_server(cluster: str, where: str, server: str) -> str:
-    parts = _split(cluster, where, server)
-    if parts.scheme not in ("https", "http"):
-        raise errors.CredentialsError(
-            f"cluster {cluster}: {where}: server {server!r} is refused", cluster=cluster, hint="only https and http"
-        )
-    if not parts.hostname or parts.username or parts.password or parts.query or parts.fragment:
-        raise _odd_address(cluster, where)
-    return server.rstrip("/")
-
-
-def _check_proxy(cluster: str, where: str, proxy: str) -> str:
-    parts = _split(cluster, where, proxy)
-    if proxy and parts.scheme not in ("http", "https", *socks.SCHEMES):
-        raise errors.CredentialsError(
-            f"cluster {cluster}: {where}: proxy scheme {parts.scheme!r} is not supported",
-            cluster=cluster,
-            hint="use an http, https or socks5 proxy",
-        )
-    if proxy and not parts.hostname:
-        raise _odd_address(cluster, where)
-    return proxy
-
-
-def _split(cluster: str, where: str, address: str) -> SplitResult:
-    try:
-        parts = urlsplit(address)
-        _ = parts.port  # out of range, or no number
-    except ValueError as error:
-        raise _odd_address(cluster, where) from error
-    return parts
-
-
-def _odd_address(cluster: str, where: str) -> errors.CredentialsError:
-    # The address is not quoted: it may hold a password.
-    return errors.CredentialsError(
-        f"cluster {cluster}: {where}: the server's address must be scheme://host:port[/path] and nothing else",
-        cluster=cluster,
-    )
-
-
 def _check_user(cluster: str, where: str, user: Mapping[str, Any], allow_exec: bool) -> bool:
     """True when the credential comes from a program or a login service. Refused unless allowed (CVE-2022-24817)."""
     for member in ("exec", "auth-provider"):
@@ -357,21 +327,12 @@ def _check_user(cluster: str, where: str, user: Mapping[str, Any], allow_exec: b
     return False
 
 
-_PORTS = {"https": 443, **dict.fromkeys(socks.SCHEMES, socks.PORT)}
-
-
-def origin_of(server: str) -> tuple[str, str, int]:
-    """What a credential is bound to: scheme, host and port."""
-    parts = urlsplit(server)
-    return parts.scheme, parts.hostname or "", parts.port or _PORTS.get(parts.scheme, 80)
-
-
 def _warnings(cluster: str, server: str, insecure: bool, stated: str) -> tuple[str, ...]:
     found = []
-    scheme, host, _ = origin_of(server)
+    scheme, host, _ = addresses.origin(server)
     if insecure:
         found.append(f"cluster {cluster}: the server's certificate is not checked ({stated})")
-    if scheme == "http" and not _is_loopback(host):
+    if scheme == "http" and not addresses.is_loopback(host):
         found.append(f"cluster {cluster}: credentials travel in clear to {server}")
     return tuple(found)
 
@@ -380,24 +341,7 @@ def _configuration(server: str, proxy: str, environment: Mapping[str, str] | Non
     from kubernetes.aio.client import Configuration
 
     configuration = Configuration(host=server)
-    configuration.proxy = proxy or _proxy_of_environment(server, os.environ if environment is None else environment)
+    configuration.proxy = proxy or addresses.proxy_of_environment(
+        server, os.environ if environment is None else environment
+    )
     return configuration
-
-
-def _proxy_of_environment(server: str, environment: Mapping[str, str]) -> str | None:
-    """HTTPS_PROXY and NO_PROXY as kubectl reads them: never for this machine's own addresses."""
-    scheme, host, port = origin_of(server)
-    proxies = {
-        name.lower().removesuffix("_proxy"): value
-        for name, value in environment.items()
-        if name.lower().endswith("_proxy")
-    }
-    proxy = proxies.get(scheme)
-    if not proxy or _is_loopback(host):
-        return None
-    bypass = urllib.request.proxy_bypass_environment(f"{host}:{port}", proxies)  # type: ignore[attr-defined]
-    return None if bypass else proxy
-
-
-def _is_loopback(host: str) -> bool:
-    return host in ("localhost", "::1") or host.startswith("127.")

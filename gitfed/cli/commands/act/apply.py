@@ -169,7 +169,7 @@ def _carry_out(
     saved: plan_file.Saved | None,
     output: options.Output,
 ) -> int:
-    from gitfed.daemon import wiring
+    from gitfed.daemon import apply_once
 
     load.log_plainly()
     counting = progress.of_command()
@@ -180,17 +180,16 @@ def _carry_out(
     )
     if applying.data_dir is not None:
         settings = replace(settings, data_dir=applying.data_dir)
+    order = apply_once.Order(
+        applying.timeout, applying.wait, applying.confirm, by=suspend.person(), take_over=applying.take_over
+    )
     try:
         with load.without_warnings(*_REPORTED):
             done = asyncio.run(
-                wiring.apply_once(
+                apply_once.apply_once(
                     settings,
-                    timeout=applying.timeout,
-                    wait=applying.wait,
+                    order,
                     listener=outcomes.listen,
-                    confirm=applying.confirm,
-                    by=suspend.person(),
-                    take_over=applying.take_over,
                     review=None if saved is None else functools.partial(_check, saved),
                 )
             )
