@@ -13,7 +13,7 @@ import shutil
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -23,7 +23,7 @@ from gitfed.cli import complete
 from gitfed.cli.output import plain, progress
 from gitfed.text import duration
 
-_Command = TypeVar("_Command", bound=Callable[..., Any])
+Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +148,7 @@ class _Own(click.Option):
         return f"{ctx.auto_envvar_prefix}_{long[2:].replace('-', '_').upper()}"
 
 
-def option(*names: str, shared: bool = True, **settings: Any) -> Callable[[_Command], _Command]:
+def option(*names: str, shared: bool = True, **settings: Any) -> Callable[[Command], Command]:
     """A click option with its variable: `GITFED_<OPTION>` for shared ones, else `GITFED_<COMMAND>_<OPTION>`."""
     if shared:
         long = next(name for name in names if name.startswith("--"))
@@ -245,53 +245,29 @@ _HUB_KUBECONFIG = option(
 )
 _OF_A_REPOSITORY = ("repo", "git_credentials", "submodules", "rev", "worktree", "fleet", "decisions", "now", "live",
                     "credentials_dir", "allow_exec_credentials")  # fmt: skip
-_HUB = (
-    option("--hub-address", metavar="HOST:PORT", default="",
-           help="Where the hub listens: metrics, and whatever else asks gitfed.  [default: nowhere]"),
-    option("--hub-url", metavar="URL", default="",
-           help="Where others reach the hub.  [default: its address]"),
-    option("--hub-tls-dir", type=Files(exists=True, file_okay=False), metavar="DIR",
-           help="Folder with tls.crt and tls.key, such as a mounted Secret; read again when renewed.  "
-           "[default: a certificate of the hub's own authority; none on a loopback address]"),
-    option("--agent-certificate-life", type=Duration(), metavar="DURATION", default="720h", show_default=True,
-           help="How long the certificate of a registered agent counts; it is renewed when a fifth is left."),
-    option("--oidc-issuer-url", metavar="URL", default="", help="Accept tokens of this OpenID Connect issuer."),
-    option("--oidc-client-id", metavar="ID", default="", help="The audience that its tokens must be for."),
-    option("--oidc-username-claim", metavar="CLAIM", default="sub", show_default=True,
-           help="The claim that is the user's name."),
-    option("--oidc-groups-claim", metavar="CLAIM", default="groups", show_default=True,
-           help="The claim that lists the user's groups."),
-    option("--oidc-ca-file", type=Files(exists=True, dir_okay=False), metavar="FILE",
-           help="Certificates to trust the issuer by.  [default: the machine's]"),
-    option("--hook-secret-file", type=Files(exists=True, dir_okay=False), metavar="FILE",
-           help="Let forges tell of pushes at /hooks/github, gitlab, gitea, forgejo, bitbucket or generic; the secret "
-           "that they sign with, one a line while it is replaced.  [default: nobody tells, the repository is polled]"),
-    option("--oidc-client-secret-file", type=Files(exists=True, dir_okay=False), metavar="FILE",
-           help="The client secret, where the issuer wants one to log in a browser."),
-)  # fmt: skip
 
 
-def source(command: _Command) -> _Command:
+def source(command: Command) -> Command:
     """--repo, --git-credentials, --rev, --worktree → `inputs: Inputs`."""
-    return _gathered(command, "inputs", _SOURCE, _inputs)
+    return gathered(command, "inputs", _SOURCE, _inputs)
 
 
-def facts(command: _Command) -> _Command:
+def facts(command: Command) -> Command:
     """The source, and --fleet, --decisions, --now → `inputs: Inputs`."""
-    return _gathered(command, "inputs", (*_SOURCE, *_FACTS), _inputs)
+    return gathered(command, "inputs", (*_SOURCE, *_FACTS), _inputs)
 
 
-def facts_or_live(command: _Command) -> _Command:
+def facts_or_live(command: Command) -> Command:
     """The same with --live → `inputs: Inputs`."""
-    return _gathered(command, "inputs", (*_SOURCE, *_FACTS, *_LIVE), _inputs)
+    return gathered(command, "inputs", (*_SOURCE, *_FACTS, *_LIVE), _inputs)
 
 
-def credentials(command: _Command) -> _Command:
+def credentials(command: Command) -> Command:
     """--kubeconfig, --credentials-dir, --allow-exec-credentials → `credentials: Credentials`."""
-    return _gathered(command, "credentials", _CREDENTIALS, _credentials)
+    return gathered(command, "credentials", _CREDENTIALS, _credentials)
 
 
-def credentials_to_keep(command: _Command) -> _Command:
+def credentials_to_keep(command: Command) -> Command:
     """The same for a command that writes into the folder: the first one makes it."""
     folder = option(
         "--credentials-dir",
@@ -299,22 +275,17 @@ def credentials_to_keep(command: _Command) -> _Command:
         metavar="DIR",
         help="Folder where the token is kept; it is made if need be.",
     )
-    return _gathered(command, "credentials", (_CREDENTIALS[0], folder, *_CREDENTIALS[2:]), _credentials)
+    return gathered(command, "credentials", (_CREDENTIALS[0], folder, *_CREDENTIALS[2:]), _credentials)
 
 
-def server(command: _Command) -> _Command:
+def server(command: Command) -> Command:
     """--server, --context, --certificate-authority, … → `server: Server | None`; for commands with `credentials`."""
-    return _gathered(command, "server", _SERVER, _server)
+    return gathered(command, "server", _SERVER, _server)
 
 
-def server_alone(command: _Command) -> _Command:
+def server_alone(command: Command) -> Command:
     """The same with --kubeconfig, for commands that ask no cluster."""
-    return _gathered(command, "server", (*_SERVER, _HUB_KUBECONFIG), _server)
-
-
-def hub(command: _Command) -> _Command:
-    """--hub-address, --hub-tls-dir, --oidc-issuer-url, … → `hub: hub.options.Options | None`."""
-    return _gathered(command, "hub", _HUB, _hub)
+    return gathered(command, "server", (*_SERVER, _HUB_KUBECONFIG), _server)
 
 
 _CHOICES: dict[str, Any] = {"type": click.Choice(["auto", "always", "never"]), "default": "auto",
@@ -324,7 +295,7 @@ PROGRESS = option("--progress", expose_value=False, callback=lambda _, __, choic
 """For commands without `output`."""
 
 
-def output(*formats: str, secrets: bool = False) -> Callable[[_Command], _Command]:
+def output(*formats: str, secrets: bool = False) -> Callable[[Command], Command]:
     """-o, --color, --progress, --quiet and for some --show-secrets → `output: Output`."""
     options = [
         option(
@@ -347,22 +318,22 @@ def output(*formats: str, secrets: bool = False) -> Callable[[_Command], _Comman
     ]
     if secrets:
         options.append(option("--show-secrets", is_flag=True, help="Print Secrets unmasked; only to a terminal."))
-    return lambda command: _gathered(command, "output", tuple(options), _output)
+    return lambda command: gathered(command, "output", tuple(options), _output)
 
 
-def value(name: str, kind: type[Any]) -> Callable[[_Command], _Command]:
+def value(name: str, kind: type[Any]) -> Callable[[Command], Command]:
     """Hand the options that are called as the fields of this dataclass to the command as one value, `name`. It stands
     below the options: a command with many has a value for each idea."""
     fields = [field.name for field in dataclasses.fields(kind)]
 
-    def decorate(command: _Command) -> _Command:
+    def decorate(command: Command) -> Command:
         @functools.wraps(command)
         def wrapper(*args: Any, **given: Any) -> Any:
             given[name] = kind(**{field: given.pop(field) for field in fields})
             return command(*args, **given)
 
         wrapped: Any = wrapper
-        result: _Command = wrapped
+        result: Command = wrapped
         return result
 
     return decorate
@@ -416,34 +387,6 @@ def _credentials(given: Mapping[str, Any]) -> Credentials:
     return Credentials(given["kubeconfig"], given["credentials_dir"], given["allow_exec_credentials"])
 
 
-def _hub(given: Mapping[str, Any]) -> Any:
-    from gitfed.edges import oidc
-    from gitfed.hub import options
-
-    if bool(given["oidc_issuer_url"]) != bool(given["oidc_client_id"]):
-        raise click.UsageError("--oidc-issuer-url and --oidc-client-id need each other")
-    if not given["hub_address"]:
-        for name in ("hub_url", "hub_tls_dir", "oidc_issuer_url", "hook_secret_file"):
-            if given[name]:
-                raise click.UsageError(f"--{name.replace('_', '-')} is about the hub: --hub-address says where it is")
-        return None
-    host, port = options.address(given["hub_address"])
-    issuer = None
-    if given["oidc_issuer_url"]:
-        issuer = oidc.Settings(
-            given["oidc_issuer_url"],
-            given["oidc_client_id"],
-            given["oidc_username_claim"],
-            given["oidc_groups_claim"],
-            given["oidc_ca_file"],
-            given["oidc_client_secret_file"],
-        )
-    life = timedelta(seconds=given["agent_certificate_life"])
-    if not timedelta(hours=1) <= life <= timedelta(days=365):
-        raise click.UsageError("--agent-certificate-life is an hour at least, and a year at most")
-    return options.Options(host, port, given["hub_url"], given["hub_tls_dir"], issuer, life, given["hook_secret_file"])
-
-
 def _output(given: Mapping[str, Any]) -> Output:
     if given.get("show_secrets") and not sys.stdout.isatty():
         raise click.UsageError("--show-secrets is refused: stdout is not a terminal")
@@ -452,12 +395,12 @@ def _output(given: Mapping[str, Any]) -> Output:
     return Output(format=named.pop("format_"), **named)
 
 
-def _gathered(
-    command: _Command,
+def gathered(
+    command: Command,
     name: str,
     options: tuple[Callable[[Any], Any], ...],
     build: Callable[[Mapping[str, Any]], object],
-) -> _Command:
+) -> Command:
     """Adds options; their values reach the command as one argument `name`."""
     probe_function: Any = lambda: None  # noqa: E731 - click collects decorators' options on a function
     for add in reversed(options):
@@ -472,5 +415,5 @@ def _gathered(
     wrapped: Any = wrapper
     for add in reversed(options):
         wrapped = add(wrapped)
-    result: _Command = wrapped
+    result: Command = wrapped
     return result

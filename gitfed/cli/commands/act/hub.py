@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from gitfed.cli import exits, options
+from gitfed.cli import exits, hub_options, options
 
 if TYPE_CHECKING:
     from gitfed.hub.options import Options as HubOptions
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     default=None,
     help="Time between two looks; beats spec.sync.interval.",
 )
-@options.hub
+@hub_options.hub
 @options.option(
     "--logging-format",
     type=click.Choice(["text", "json"]),

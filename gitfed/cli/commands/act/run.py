@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from gitfed.cli import exits, load, options
+from gitfed.cli import exits, hub_options, load, options
 
 if TYPE_CHECKING:
     from gitfed.daemon import leader
@@ -146,7 +146,7 @@ class ForgeOptions:
     show_default=True,
     help='Where /livez and /readyz answer; "" for nowhere, port 0 for any.',
 )
-@options.hub
+@hub_options.hub
 @options.NOTIFY_DIR
 @options.option("--leader-elect", is_flag=True, help="One of several daemons leads; the others stand by and take over.")
 @options.option(
