@@ -21,22 +21,13 @@ from gitfed.model import counting
 from gitfed.model.base import Commit, ObjectKey, Origin, Problem, Severity
 from gitfed.model.counting import Count, unheard
 from gitfed.model.declared import (
-    access,
-    autoscaling,
     cluster,
-    federated_hpa,
     federation,
-    interpreter,
-    notification,
-    policy,
-    remedy,
-    search,
-    services,
 )
 from gitfed.model.declared.federation import Federation
 from gitfed.model.declared.shape import Declared
 from gitfed.model.repo import HeldFile, Manifest, RepoSnapshot, UnreadFile
-from gitfed.source import content, cross_file, kustomize, possible, recognize, tree
+from gitfed.source import assemble, content, cross_file, kustomize, possible, recognize, tree
 from gitfed.source import last_good as hold
 from gitfed.source.content import FileContent
 from gitfed.source.memory import Memory
@@ -338,7 +329,7 @@ class _Reader:
                 declared.setdefault(item.key, item)
         held = (HeldFile(p, version.commit, version.blob, self.faults[p]) for p, (version, _) in self.held.items())
         return replace(
-            _assemble(self.files.commit, manifests, declared.values(), settings),
+            assemble.snapshot(self.files.commit, manifests, declared.values(), settings),
             problems=tuple(sorted(set(self.problems))),
             held=tuple(held),
             unread=tuple(self.unread),
@@ -375,36 +366,3 @@ def _is_reserved(namespace: str, settings: Federation, known: dict[str, bool]) -
             or bool(namespace and settings.spec.namespaces.skips(namespace))
         )
     return known[namespace]
-
-
-def _assemble(
-    commit: Commit,
-    manifests: Mapping[ObjectKey, Manifest],
-    declared: Iterable[Declared],
-    settings: Federation,
-) -> RepoSnapshot:
-    items = sorted(declared, key=lambda item: item.key[1:])
-    clusters = [item for item in items if isinstance(item, cluster.Cluster)]
-    return RepoSnapshot(
-        commit=commit,
-        manifests=manifests,
-        settings=settings,
-        clusters={item.metadata.name: item for item in clusters},
-        propagation=tuple(item for item in items if isinstance(item, policy.Propagation)),
-        overrides=tuple(item for item in items if isinstance(item, policy.Override)),
-        quotas=tuple(item for item in items if isinstance(item, policy.FederatedResourceQuota)),
-        taint_policies=tuple(item for item in items if isinstance(item, policy.ClusterTaintPolicy)),
-        remedies=tuple(item for item in items if isinstance(item, remedy.Remedy)),
-        interpreters=tuple(i for i in items if isinstance(i, interpreter.ResourceInterpreterCustomization)),
-        webhooks=tuple(i for i in items if isinstance(i, interpreter.ResourceInterpreterWebhookConfiguration)),
-        rebalancers=tuple(item for item in items if isinstance(item, policy.WorkloadRebalancer)),
-        cron_autoscalers=tuple(item for item in items if isinstance(item, autoscaling.CronFederatedHPA)),
-        multicluster_services=tuple(item for item in items if isinstance(item, services.MultiClusterService)),
-        multicluster_ingresses=tuple(item for item in items if isinstance(item, services.MultiClusterIngress)),
-        federated_autoscalers=tuple(item for item in items if isinstance(item, federated_hpa.FederatedHPA)),
-        tests=tuple(item for item in items if isinstance(item, federation.PlacementTest)),
-        access=tuple(item for item in items if isinstance(item, access.AccessPolicy)),
-        notifications=tuple(item for item in items if isinstance(item, notification.Notification)),
-        registries=tuple(item for item in items if isinstance(item, search.ResourceRegistry)),
-        origins={item.key: item.origin for item in items},
-    )
