@@ -91,6 +91,7 @@ class Watch:
         except VersionGone as gone:
             self._gone = gone.oldest
             return None
+        self._begun_at = world.store.version
         self._future = since if since is not None and since > world.store.version else 0
         return subscription
 
@@ -119,7 +120,9 @@ class Watch:
                 yield b"".join(self._frame("ADDED", record) for record in self._initial)
                 self._initial = []
             if self._options.send_initial and self._options.bookmarks:
-                yield self._bookmark(_END)
+                # Of the state that was told: what came meanwhile follows, and must not be passed over.
+                begun = max(self._begun_at, self._wanted or 0)
+                yield self._bookmark(begun, _END)
             async for piece in self._changes(subscription):
                 yield piece
         finally:
@@ -134,14 +137,15 @@ class Watch:
             ready = await subscription.wait(max(0.0, min(end, next_bookmark) - _monotonic()))
             now = _monotonic()
             changes = [change for change in subscription.take() if change[1].version > self._future]
-            if changes:
-                yield b"".join(self._frame(kind, record) for kind, record in changes)
-            if ready and subscription.closed:
-                return
-            if now >= next_bookmark:
+            told = [self._frame(kind, record) for kind, record in changes]
+            over = ready and subscription.closed
+            if now >= next_bookmark and not over:
                 next_bookmark = now + _BOOKMARK_EVERY
-                yield self._bookmark()
-            if now >= end:
+                told.append(self._bookmark(self._world.store.version))
+            # In one piece: while it is sent more may happen, and a bookmark must not be beyond what was told before it.
+            if told:
+                yield b"".join(told)
+            if over or now >= end:
                 return
 
     def _first_bookmark(self, now: float, end: float) -> float:
@@ -171,9 +175,9 @@ class Watch:
         self._headed = False
         return shown
 
-    def _bookmark(self, annotations: Body | None = None) -> bytes:
+    def _bookmark(self, version: int, annotations: Body | None = None) -> bytes:
         """An empty object of the kind with a version, and the mark of the initial state's end."""
-        metadata: Body = {"resourceVersion": str(self._world.store.version)}
+        metadata: Body = {"resourceVersion": str(version)}
         if annotations:
             metadata["annotations"] = annotations
         kind, form = self._kind, self._form
@@ -187,8 +191,8 @@ class Watch:
         if form.shape.startswith("Partial"):
             body = tables.partial(body, form.version)
         elif form.shape == "Table":
-            version = {"resourceVersion": metadata["resourceVersion"]}
-            body = tables.table([body], kind, form, self._world.clock.now(), version, headed=self._headed)
+            shown = {"resourceVersion": metadata["resourceVersion"]}
+            body = tables.table([body], kind, form, self._world.clock.now(), shown, headed=self._headed)
         return b'{"type":"BOOKMARK","object":' + orjson.dumps(body) + b"}\n"
 
 
