@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from gitfed.model.agent_identity import SEARCH
 from gitfed.model.keys import CACHED_FROM_CLUSTER
 from tests import needs, patience
 from tests.e2e.through_door import Kubectl
@@ -109,6 +110,8 @@ def test_kubectl_searches_what_registries_select(world: World) -> None:
         world.until(lambda name=name: world.objects(name, "ConfigMap", "shop") == ["c"], "the fleet is as it should be")
     for name in world.names:  # no controller fills the usual roles of an API server that stands alone
         _as_admin(world, name, "create", "clusterrole", "reads", "--verb=get,list,watch", "--resource=configmaps")
+        # Through an agent the hub itself asks as this user (`gitfed rbac`); in others as the daemon's account.
+        _as_admin(world, name, "create", "clusterrolebinding", "search", "--clusterrole=reads", f"--user={SEARCH}")
     _as_admin(world, "m2", "create", "clusterrolebinding", "ann", "--clusterrole=reads", "--user=ann")
     hub = daemon.said("the hub listens")[0]["url"].rpartition(":")[2]
     path = "/apis/search.karmada.io/v1alpha1/search/cache/api/v1/namespaces/shop/configmaps"

@@ -32,10 +32,10 @@ def embedded(names: list[str], directory: Path, kind: type[World] = KIND) -> Ite
 
 
 @contextlib.contextmanager
-def real(names: list[str], directory: Path) -> Iterator[World]:
+def real(names: list[str], directory: Path, kind: type[World] = KIND) -> Iterator[World]:
     with contextlib.ExitStack() as stack:
         kubeconfig, servers = stack.enter_context(_Real(names, directory))
-        yield stack.enter_context(contextlib.closing(KIND(directory, kubeconfig, names, servers)))
+        yield stack.enter_context(contextlib.closing(kind(directory, kubeconfig, names, servers)))
 
 
 BOTH = [
@@ -45,6 +45,12 @@ BOTH = [
 """Parameters of a fixture whose tests run on the embedded fleet always, and on real servers when they are at hand."""
 
 PULLED = [pytest.param(functools.partial(embedded, kind=PulledWorld), id="pulled")]
+PULLED_BOTH = [
+    *PULLED,
+    pytest.param(
+        functools.partial(real, kind=PulledWorld), id="real-pulled", marks=needs.program("kube-apiserver", "etcd")
+    ),
+]
 
 
 class _Real:
