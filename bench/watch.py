@@ -18,6 +18,7 @@ import orjson
 from aiohttp import web
 
 from gitfed.edges.kube.capacity import Room, Watch
+from gitfed.edges.kube.client_settings import ClientSettings
 from gitfed.edges.kube.credentials import Connection
 from gitfed.edges.kube.session import Session
 from gitfed.model.declared.cluster import usual_models
@@ -132,10 +133,8 @@ async def run() -> list[tuple[str, str]]:
 
 
 async def _measured(url: str) -> list[tuple[str, str]]:
-    async def configure() -> object:
-        from kubernetes.aio.client import Configuration
-
-        return Configuration(host=url)
+    async def configure() -> ClientSettings:
+        return ClientSettings(host=url)
 
     await configure()
     sessions = [

@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import base64
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from gitfed import errors
@@ -39,9 +38,8 @@ async def identity(session: Session) -> str:
 
 async def authority(session: Session) -> str:
     """PEM of the authority that the kubeconfig trusts for this address; "": it names none."""
-    configuration = await session.connection.configure()
-    path = configuration.ssl_ca_cert
-    return await asyncio.to_thread(Path(path).read_text, "utf-8") if path else ""
+    settings = await session.connection.configure()
+    return await asyncio.to_thread(settings.authority)
 
 
 async def make_account(session: Session, *, namespace: str, role: str) -> Credential:

@@ -13,8 +13,7 @@ program, read a file somewhere on this machine and send it away, or send a crede
 refusals in `_check_user` and `addresses`, and the files beside a mounted token that say where it may go: `server`,
 `proxy`, and `caBundle`, against which the server is then checked whatever the Cluster file says.
 
-The client library interprets the kubeconfig (`KubeConfigLoader`); here only one context is picked out for it, after it
-has passed the checks. `Connection.configure` imports the library, so `resolve` is quick and works offline.
+`resolve` is quick and works offline; files are read and programs run by `Connection.configure`.
 """
 
 from __future__ import annotations
@@ -30,6 +29,7 @@ from typing import TYPE_CHECKING, Any
 
 from gitfed import errors
 from gitfed.edges.kube import addresses, kubeconfig, tokens
+from gitfed.edges.kube.client_settings import ClientSettings
 from gitfed.model.keys import CONTEXT, IN_CLUSTER
 
 if TYPE_CHECKING:
@@ -67,10 +67,10 @@ class Connection:
     """`scheme://host:port` and perhaps a path, without a trailing slash."""
     source: str
     """For messages, e.g. `context m1 of /home/me/.kube/config`."""
-    configure: Callable[[], Awaitable[Any]]
-    """Makes the client library's Configuration. Raises CredentialsError."""
-    renew: Callable[[Any], Awaitable[None]] | None = None
-    """Called after a 401 with that Configuration: reads the token again."""
+    configure: Callable[[], Awaitable[ClientSettings]]
+    """Raises CredentialsError."""
+    renew: Callable[[ClientSettings], Awaitable[None]] | None = None
+    """Called after a 401 with these settings: reads the token again."""
     headers: Mapping[str, str] = field(default_factory=dict)
     """Sent with every request: whom to act as."""
     warnings: tuple[str, ...] = ()
@@ -193,16 +193,16 @@ def _from_secret(cluster: declared.Cluster, directory: Path) -> Connection:
     token.read()
     proxy = _bound_proxy(name, source, directory / "proxy", spec.proxy_url or "")
 
-    async def configure() -> Any:
-        configuration = _configuration(server, proxy)
-        configuration.verify_ssl = not insecure
+    async def configure() -> ClientSettings:
+        settings = _settings(server, proxy)
+        settings.verify_ssl = not insecure
         if not insecure and authority.is_file():
-            configuration.ssl_ca_cert = str(authority)
+            settings.ssl_ca_cert = str(authority)
         if proxy and spec.proxy_header:
             # Karmada: several values of one header are separated by commas, as HTTP has it.
-            configuration.proxy_headers = dict(spec.proxy_header)
-        token.attach(configuration)
-        return configuration
+            settings.proxy_headers = dict(spec.proxy_header)
+        token.attach(settings)
+        return settings
 
     warnings = _warnings(name, server, insecure, "spec.insecureSkipTLSVerification")
     if spec.insecure_skip_tls_verification and not insecure:
@@ -279,11 +279,11 @@ def _from_pod(cluster: str, environment: Mapping[str, str]) -> Connection:
     token = tokens.TokenFile(cluster, directory / "token")
     token.read()
 
-    async def configure() -> Any:
-        configuration = _configuration(server, "", environment=environment)
-        configuration.ssl_ca_cert = str(directory / "ca.crt")
-        token.attach(configuration)
-        return configuration
+    async def configure() -> ClientSettings:
+        settings = _settings(server, "", environment=environment)
+        settings.ssl_ca_cert = str(directory / "ca.crt")
+        token.attach(settings)
+        return settings
 
     return Connection(cluster, server, "the pod's service account", configure, token.renew)
 
@@ -295,10 +295,10 @@ def _from_context(cluster: str, merged: kubeconfig.Kubeconfig, context: str, sou
     proxy = addresses.check_proxy(cluster, where, str(entry.cluster.get("proxy-url") or ""))
     runs = _check_user(cluster, where, entry.user, sources.allow_exec)
 
-    async def configure() -> Any:
-        configuration = _configuration(server, proxy, environment=sources.environment)
-        await kubeconfig.load(entry, configuration, runs_program=runs)
-        return configuration
+    async def configure() -> ClientSettings:
+        settings = _settings(server, proxy, environment=sources.environment)
+        await kubeconfig.load(entry, settings, runs_program=runs)
+        return settings
 
     insecure = entry.cluster.get("insecure-skip-tls-verify") is True
     return Connection(
@@ -337,11 +337,6 @@ def _warnings(cluster: str, server: str, insecure: bool, stated: str) -> tuple[s
     return tuple(found)
 
 
-def _configuration(server: str, proxy: str, environment: Mapping[str, str] | None = None) -> Any:
-    from kubernetes.aio.client import Configuration
-
-    configuration = Configuration(host=server)
-    configuration.proxy = proxy or addresses.proxy_of_environment(
-        server, os.environ if environment is None else environment
-    )
-    return configuration
+def _settings(server: str, proxy: str, environment: Mapping[str, str] | None = None) -> ClientSettings:
+    asked = os.environ if environment is None else environment
+    return ClientSettings(host=server, proxy=proxy or addresses.proxy_of_environment(server, asked))

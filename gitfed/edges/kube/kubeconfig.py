@@ -1,4 +1,4 @@
-"""Kubeconfig files: merge them, pick one context out, and let the client library interpret it.
+"""Kubeconfig files: merge them, and pick one context out as the settings of a client.
 
 What may stand in a kubeconfig is `credentials`' question; here lie its format and the files it names. A kubeconfig
 may name certificate files beside itself. Others must lie in a directory that the operator allowed, and a `tokenFile`
@@ -7,6 +7,7 @@ always: its content is sent to the server, which the same kubeconfig chooses.
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +15,7 @@ from typing import Any
 
 from gitfed import errors
 from gitfed.edges.kube import tokens, translate
+from gitfed.edges.kube.client_settings import ClientSettings
 from gitfed.text import yaml
 from gitfed.text.construct import YamlError
 
@@ -169,17 +171,73 @@ def act_as(entry: Entry) -> dict[str, str]:
     return {name: str(value) for name, value in told.items() if value}
 
 
-async def load(entry: Entry, configuration: Any, *, runs_program: bool) -> None:
-    """Let the client library put the context's TLS settings and credential into its Configuration.
+async def load(entry: Entry, settings: ClientSettings, *, runs_program: bool) -> None:
+    """Put the context's TLS settings and credential there. Raises CredentialsError.
 
     Runs the `exec` program or asks the login service when the entry has one; the caller has decided that it may.
-    Raises CredentialsError.
     """
+    where = f"cluster {entry.for_cluster}: context {entry.name} of {entry.file}"
+    if runs_program:
+        await _load_by_library(entry, settings, where)
+    else:
+        _load(entry, settings, where)
+    if entry.token_file:
+        tokens.TokenFile(entry.for_cluster, Path(entry.token_file)).attach(settings)
+
+
+def _load(entry: Entry, settings: ClientSettings, where: str) -> None:
+    cluster, user = entry.cluster, entry.user
+    settings.verify_ssl = cluster.get("insecure-skip-tls-verify") is not True
+    settings.tls_server_name = str(cluster.get("tls-server-name") or "") or None
+    if user.get("token"):
+        settings.set_authorization(f"Bearer {user['token']}")
+    elif user.get("username") is not None and user.get("password") is not None:
+        login = f"{user['username']}:{user['password']}"
+        settings.set_authorization(f"Basic {base64.b64encode(login.encode()).decode()}")
+    if not entry.server.startswith("https"):
+        return
+    settings.ssl_ca_cert = str(cluster.get("certificate-authority") or "") or None
+    settings.cert_file = str(user.get("client-certificate") or "") or None
+    settings.key_file = str(user.get("client-key") or "") or None
+    settings.ca_cert_data = _pem(entry, cluster, "certificate-authority-data", where) or None
+    certificate = _decoded(entry, user, "client-certificate-data", where)
+    key = _decoded(entry, user, "client-key-data", where)
+    if certificate or key:
+        settings.client_certificate = (
+            certificate or _content(settings.cert_file, where, entry), key or _content(settings.key_file, where, entry)
+        )  # fmt: skip
+
+
+def _pem(entry: Entry, members: Mapping[str, Any], name: str, where: str) -> str:
+    try:
+        return _decoded(entry, members, name, where).decode("ascii")
+    except UnicodeDecodeError as error:
+        raise errors.CredentialsError(f"{where}: {name} is no PEM", cluster=entry.for_cluster) from error
+
+
+def _decoded(entry: Entry, members: Mapping[str, Any], name: str, where: str) -> bytes:
+    try:
+        return base64.b64decode("".join(str(members.get(name) or "").split()), validate=True)
+    except ValueError as error:
+        raise errors.CredentialsError(f"{where}: {name} is no base64", cluster=entry.for_cluster) from error
+
+
+def _content(file: str | None, where: str, entry: Entry) -> bytes:
+    """Of the one half of a certificate and its key that stands in a file."""
+    try:
+        return Path(file).read_bytes() if file else b""
+    except OSError as error:
+        raise errors.CredentialsError(
+            f"{where}: {translate.unusable_context(error)}", cluster=entry.for_cluster
+        ) from error
+
+
+async def _load_by_library(entry: Entry, settings: ClientSettings, where: str) -> None:
+    """The client library runs programs and asks login services."""
     from kubernetes.aio.config import ConfigException
     from kubernetes.aio.config.kube_config import KubeConfigLoader
 
-    where = f"cluster {entry.for_cluster}: context {entry.name} of {entry.file}"
-    proxy = configuration.proxy
+    proxy = settings.proxy
     user = {name: value for name, value in entry.user.items() if name != "tokenFile" and value not in (None, "")}
     document = {
         "contexts": [{"name": entry.name, "context": {"cluster": "cluster", "user": "user"}}],
@@ -188,22 +246,19 @@ async def load(entry: Entry, configuration: Any, *, runs_program: bool) -> None:
     }
     try:
         loader = KubeConfigLoader(document, active_context=entry.name)
-        await loader.load_and_set(configuration)
+        await loader.load_and_set(settings)
     except (ConfigException, ValueError, TypeError, KeyError, OSError) as error:
         raise errors.CredentialsError(
             f"{where}: {translate.unusable_context(error)}", cluster=entry.for_cluster
         ) from error
-    configuration.proxy = configuration.proxy or proxy
-    if entry.token_file:
-        # Not by the library: it would read the file once, and keep the line's end.
-        tokens.TokenFile(entry.for_cluster, Path(entry.token_file)).attach(configuration)
-    if runs_program and not configuration.api_key.get("BearerToken") and not configuration.cert_file:
+    settings.proxy = settings.proxy or proxy
+    if not settings.has_credential:
         # The library logs why, and goes on without a credential.
         raise errors.CredentialsError(f"{where}: its program gave no credential", cluster=entry.for_cluster)
-    if runs_program and hasattr(loader, "exec_plugin_expiry"):
+    if hasattr(loader, "exec_plugin_expiry"):
 
-        async def before_it_expires(current: Any) -> None:
+        async def before_it_expires(current: ClientSettings) -> None:
             await loader.load_from_exec_plugin()  # asks the program only when the token is about to expire
-            current.api_key["BearerToken"] = loader.token
+            current.set_authorization(loader.token)
 
-        configuration.refresh_api_key_hook = before_it_expires
+        settings.refresh_api_key_hook = before_it_expires

@@ -4,8 +4,8 @@ It adds the credential, holds back what exceeds the cluster's request budget, en
 `gitfed.errors` (by `translate`). Bodies go out and come in as plain JSON through orjson. It knows no kinds (that is
 `discovery`) and tries nothing twice but one request after a 401, when the credential can be renewed.
 
-TLS, client certificates, tokens and proxies are set up by the client library from its Configuration; the connections
-are aiohttp's, kept open and shared by all requests. Redirects are never followed: the credential belongs to one
+TLS, client certificates, tokens and proxies are as the connection's `ClientSettings` say; the connections are
+aiohttp's, kept open and shared by all requests. Redirects are never followed: the credential belongs to one
 scheme, host and port.
 """
 
@@ -29,6 +29,7 @@ from multidict import CIMultiDict
 from gitfed import errors
 from gitfed.edges import no_answer, resolve, socks
 from gitfed.edges.kube import translate
+from gitfed.edges.kube.client_settings import ClientSettings
 from gitfed.edges.kube.credentials import Connection
 from gitfed.edges.kube.fence import Fence
 from gitfed.model.base import ClusterName
@@ -99,7 +100,7 @@ class Session:
         self._opening = asyncio.Lock()
         self._ended = False
         self._http: aiohttp.ClientSession | None = None
-        self._configuration: Any = None
+        self._settings: ClientSettings | None = None
         self._options: dict[str, Any] = {"allow_redirects": False, "timeout": _endless(None)}
 
     async def __aenter__(self) -> Self:
@@ -151,8 +152,7 @@ class Session:
         seconds = self._timeout if timeout is None else timeout
         async with contextlib.nullcontext() if at_once else self._slots:
             answer = await self._fenced(method, path, query, data, send, seconds)
-            if answer.status == 401 and 401 not in allow and self.connection.renew is not None:
-                await self.connection.renew(self._configuration)
+            if answer.status == 401 and 401 not in allow and await self._renewed():
                 answer = await self._fenced(method, path, query, data, send, seconds)
         if answer.status >= 300 and answer.status not in allow:
             raise translate.failure(self.cluster, answer.status, answer.data, answer.headers, redact=redact)
@@ -249,8 +249,8 @@ class Session:
                         data = await self._read(response)
                 except translate.NO_ANSWER as error:
                     raise translate.unreachable(self.cluster, error, server=self.connection.server) from error
-                if response.status == 401 and self.connection.renew is not None:
-                    await self.connection.renew(self._configuration)
+                if response.status == 401:
+                    await self._renewed()
                 raise translate.failure(self.cluster, response.status, data, response.headers)
             yield self.split(response)
         finally:
@@ -275,10 +275,8 @@ class Session:
         try:
             async with asyncio.timeout(seconds):
                 response = await self._begin(method, target, sent, data, idle)
-                renew = self.connection.renew
-                if response.status == 401 and renew is not None and not isinstance(data, AsyncIterable):
+                if response.status == 401 and not isinstance(data, AsyncIterable) and await self._renewed():
                     response.close()
-                    await renew(self._configuration)
                     response = await self._begin(method, target, sent, data, idle)
         except translate.NO_ANSWER as error:
             self._count(method, "none")
@@ -338,10 +336,17 @@ class Session:
 
     async def _identity(self) -> dict[str, str]:
         extra = self.connection.headers
-        if self._configuration is None:
+        if self._settings is None:
             return dict(extra)
-        token = await self._configuration.get_api_key_with_prefix("BearerToken")
+        token = await self._settings.authorization()
         return {**extra, "Authorization": token} if token else dict(extra)
+
+    async def _renewed(self) -> bool:
+        """Read the credential anew after a 401; whether it can be."""
+        if self.connection.renew is None or self._settings is None:
+            return False
+        await self.connection.renew(self._settings)
+        return True
 
     async def _open(self) -> aiohttp.ClientSession:
         async with self._opening:
@@ -365,40 +370,39 @@ class Session:
             return self._http
 
     async def _dialling(self) -> aiohttp.BaseConnector:
-        from kubernetes.aio.client.rest import RESTClientObject
-
-        configuration = await self.connection.configure()
+        settings = await self.connection.configure()
         try:
-            tls = RESTClientObject(configuration)
+            context = settings.ssl_context()
         except OSError as error:  # ssl.SSLError among them: certificates that do not parse or match
             raise errors.CredentialsError(
                 f"cluster {self.cluster}: {self.connection.source}: unusable certificates: "
                 f"{no_answer.unusable_certificates(error)}",
                 cluster=self.cluster,
             ) from error
-        for server in (configuration.host, tls.proxy or ""):
+        proxy = settings.proxy or ""
+        for server in (settings.host, proxy):
             host = urlsplit(server).hostname or ""
             if why := resolve.check_host(host):
                 raise errors.CredentialsError(
                     f"cluster {self.cluster}: {self.connection.source}: {host} is {why}", cluster=self.cluster
                 )
-        self._configuration = configuration
-        if configuration.tls_server_name:
-            self._options["server_hostname"] = configuration.tls_server_name
+        self._settings = settings
+        if settings.tls_server_name:
+            self._options["server_hostname"] = settings.tls_server_name
         # No limit: watches hold connections of their own beside the `concurrency` requests.
         sockets: dict[str, Any] = {
             "limit": 0,
-            "ssl": tls.ssl_context,
+            "ssl": context,
             "socket_factory": self.fence.open_socket if self.fence else None,
         }
-        if tls.proxy and socks.is_one(tls.proxy):
-            connector: aiohttp.TCPConnector = socks.Connector(tls.proxy, **sockets)
+        if proxy and socks.is_one(proxy):
+            connector: aiohttp.TCPConnector = socks.Connector(proxy, **sockets)
         else:
             connector = aiohttp.TCPConnector(resolver=resolve.Checked(), **sockets)
-            if tls.proxy:
-                self._options["proxy"] = tls.proxy
-        if tls.proxy_headers:
-            self._options["proxy_headers"] = tls.proxy_headers
+            if proxy:
+                self._options["proxy"] = proxy
+        if settings.proxy_headers:
+            self._options["proxy_headers"] = settings.proxy_headers
         return connector
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import Any
 
 from gitfed import errors
+from gitfed.edges.kube.client_settings import ClientSettings
 
 REREAD = 300.0
 """Seconds after which a token is read again (Karmada: every 5 minutes, and at once after a 401)."""
@@ -35,18 +35,18 @@ class TokenFile:
             )
         return text
 
-    def attach(self, configuration: Any) -> None:
-        """Make the client library ask here before each request."""
-        self._set(configuration)
-        configuration.refresh_api_key_hook = self._when_old
+    def attach(self, settings: ClientSettings) -> None:
+        """Have it asked here before each request."""
+        self._set(settings)
+        settings.refresh_api_key_hook = self._when_old
 
-    async def renew(self, configuration: Any) -> None:
-        self._set(configuration)
+    async def renew(self, settings: ClientSettings) -> None:
+        self._set(settings)
 
-    def _when_old(self, configuration: Any) -> None:
+    def _when_old(self, settings: ClientSettings) -> None:
         if time.monotonic() - self._read_at >= REREAD:
-            self._set(configuration)
+            self._set(settings)
 
-    def _set(self, configuration: Any) -> None:
-        configuration.api_key["BearerToken"] = f"Bearer {self.read()}"
+    def _set(self, settings: ClientSettings) -> None:
+        settings.set_authorization(f"Bearer {self.read()}")
         self._read_at = time.monotonic()

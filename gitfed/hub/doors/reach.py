@@ -10,6 +10,7 @@ from collections import Counter
 from functools import partial
 
 from gitfed.edges.kube import credentials
+from gitfed.edges.kube.client_settings import ClientSettings
 from gitfed.edges.kube.credentials import Connection
 from gitfed.edges.kube.session import Session
 from gitfed.errors import CredentialsError, NotThere
@@ -62,10 +63,13 @@ class Reach:
     def _through_agent(self, name: ClusterName) -> Session:
         """Whoever asks, the agent adds its own account's credential, and acts as the caller by it."""
 
-        async def configure() -> None:
-            """Nothing is dialled from here."""
+        server = f"http://{name}"
 
-        way = Connection(name, f"http://{name}", "its agent", configure)
+        async def configure() -> ClientSettings:
+            """Nothing is dialled from here."""
+            return ClientSettings(host=server)
+
+        way = Connection(name, server, "its agent", configure)
         connector = partial(self._hub.streams.connector, name, spares=self._spares)
         return Session(name, way, tally=self.tally, as_sent=True, connector=connector, acts_as=self._acts_as)
 

@@ -11,6 +11,7 @@ from typing import Any
 import orjson
 from aiohttp import web
 
+from gitfed.edges.kube.client_settings import ClientSettings
 from gitfed.edges.kube.credentials import Connection
 from gitfed.edges.kube.session import Session
 
@@ -36,10 +37,8 @@ class Server:
 def connection(url: str, **options: Any) -> Connection:
     """Without any credential."""
 
-    async def configure() -> Any:
-        from kubernetes.aio.client import Configuration
-
-        return Configuration(host=url)
+    async def configure() -> ClientSettings:
+        return ClientSettings(host=url)
 
     return Connection("m1", url, "a test", configure, **options)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import ssl
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -494,6 +495,26 @@ async def test_unusable_certificates_are_told(tmp_path: Path) -> None:
     path = kubeconfig(tmp_path / "k", cluster=broken)
     with pytest.raises(errors.CredentialsError, match=f"^cluster m1: context m1 of {path}: unusable certificates: "):
         await sent(credentials.resolve(cluster("m1"), sources(path)))
-    path = kubeconfig(tmp_path / "k", cluster={**broken, "certificate-authority-data": "%%%"})
-    with pytest.raises(errors.CredentialsError, match=f"^cluster m1: context m1 of {path}: "):
-        await sent(credentials.resolve(cluster("m1"), sources(path)))
+    for data, said in (("%%%", "no base64"), (base64.b64encode("é".encode()).decode(), "no PEM")):
+        path = kubeconfig(tmp_path / "k", cluster={**broken, "certificate-authority-data": data})
+        with pytest.raises(errors.CredentialsError) as told:
+            await sent(credentials.resolve(cluster("m1"), sources(path)))
+        assert told.value.message == f"cluster m1: context m1 of {path}: certificate-authority-data is {said}"
+
+
+async def test_a_key_that_stands_in_the_kubeconfig_is_left_in_no_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "tmp").mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "tmp"))
+    authority = trustme.CA()
+    mine = authority.issue_cert("gitfed@example.com")
+    user = {
+        "client-certificate-data": base64.b64encode(mine.cert_chain_pems[0].bytes()).decode(),
+        "client-key-data": base64.b64encode(mine.private_key_pem.bytes()).decode(),
+    }
+    trusted = {"server": "https://127.0.0.1:1", "certificate-authority-data": pem(authority)}
+    path = kubeconfig(tmp_path / "k", cluster=trusted, user=user)
+    settings = await credentials.resolve(cluster("m1"), sources(path)).configure()
+    settings.ssl_context()
+    assert list((tmp_path / "tmp").iterdir()) == []
