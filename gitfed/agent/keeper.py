@@ -91,6 +91,8 @@ class Keeper:
         self._since_given_back = 0
         """Changes that were carried out."""
         self._tasks: dict[ObjectKey, Task] = {}
+        self._told: dict[ObjectKey, Any] = {}
+        """What these were made of: the hub's word."""
         self._open: dict[ObjectKey, Change] = {}
         """Changes of the list that are not done."""
         self._written: dict[ObjectKey, str] = {}
@@ -237,23 +239,22 @@ class Keeper:
         member = self.member
         if member is None or member.worker is None or not member.ready.is_set():
             return  # the hub hands over to who can write; it is taken when that is so
-        bodies = {
-            name.removeprefix(values.BODY): value
-            for name, value in self.heard.values.items()
-            if name.startswith(values.BODY)
-        }
         before, self._tasks = self._tasks, {}
+        told_before, self._told = self._told, _of(self.heard.values, values.CHANGE)
         open_before, self._open = self._open, {}
         self._own.clear()
-        for name, value in self.heard.values.items():
-            if name.startswith(values.CHANGE):
-                task = values.TASKS.read(value)
-                known = before.get(task.key)
-                self._tasks[task.key] = task
-                if known == task and task.key in open_before:
-                    self._open[task.key] = open_before[task.key]
-                elif known != task:
-                    self._open[task.key] = task.change(self.cluster, bodies, member.view.get(task.key))
+        for key, value in self._told.items():
+            known = before.get(key)
+            if known is not None and told_before[key] is value:
+                task = known  # while a roll-out goes on, each list has most of the one before
+            else:
+                task = self._task(key, value)
+            self._tasks[key] = task
+            if known == task and key in open_before:
+                self._open[key] = open_before[key]
+            elif known != task:
+                bodies = {one: self._body(one) for one in task.bodies}
+                self._open[key] = task.change(self.cluster, bodies, member.view.get(key))
         entries = [values.ENTRIES.read(value) for value in _of(self.heard.values, values.ENTRY).values()]
         forget = list(_of(self.heard.values, values.FORGET))
         self._list = setup.list
@@ -261,6 +262,13 @@ class Keeper:
         self._written = {key: digest for key, digest in self._written.items() if key in self._wanted}
         self._submit(entries, forget)
         member.worker.release()
+
+    def _task(self, key: ObjectKey, value: Any) -> Task:
+        """Raises LinkError."""
+        task = values.TASKS.read(value)
+        if task.key != key:
+            raise errors.LinkError(f"the change of {key} is one of {task.key}")
+        return task
 
     def _submit(self, entries: Any = (), forget: Any = ()) -> None:
         worker = self.member.worker if self.member is not None else None

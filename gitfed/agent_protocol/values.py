@@ -215,6 +215,12 @@ class Task:
             drift=change.drift,
         )
 
+    @property
+    def bodies(self) -> tuple[str, ...]:
+        """Digests of what it takes to carry it out."""
+        wanted = self.manifest.digest if self.manifest is not None else ""
+        return tuple(filter(None, (wanted, self.body)))
+
     def change(self, cluster: ClusterName, bodies: dict[str, Body], live: LiveObject | None) -> Change:
         """`live`: the object as it is known there now; its body is taken when it is still the same version. Raises
         LinkError when a body is missing."""

@@ -16,7 +16,7 @@ from gitfed.errors import CredentialsError, LinkError, StaleTerm
 from gitfed.model.base import ObjectKey, Origin
 from gitfed.model.declared.cluster import Cluster
 from gitfed.model.fleet import Reach
-from gitfed.model.plan import Edit
+from gitfed.model.plan import Action, Edit
 from tests import patience
 from tests.agent.site import DECLARED, Site, created, expected, key, rendered, site
 from tests.daemon.test_member_facts import until
@@ -83,6 +83,30 @@ async def test_each_attempt_that_fails_is_told_also_where_nothing_else_happens()
             await until(lambda attempt=attempt: place.results.count(("b", "failed")) >= attempt)
             await until(lambda: hub.told.settled)
             hub.worker.retry(None)
+
+
+async def test_of_a_list_that_is_told_again_the_agent_reads_what_is_news() -> None:
+    async with site() as place:
+        hub, keeper = place.hub(), place.keeper()
+        await place.connect(hub, keeper)
+        await rolled_out(place)
+        place.fleet["m1"].faults.fail(422, verb="patch", resource="configmaps", namespace="default")
+        held, added = created(rendered("b", "1")), created(rendered("c", "1"))
+        hub.follow(expected(*(rendered(name, "1") for name in "abc"), changes=(held, added)))
+        assert hub.worker is not None
+        hub.worker.submit([held], [])
+        await until(lambda: key("b") in keeper._tasks)
+        task = keeper._tasks[key("b")]
+        hub.worker.submit([held, added], [])
+        await until(lambda: key("c") in keeper._tasks)
+        assert keeper._tasks[key("b")] is task
+
+
+def test_a_change_under_the_name_of_another_object_ends_the_connection() -> None:
+    keeper = Keeper("m1", lambda cluster: pytest.fail("nobody asks the cluster"))
+    said = values.TASKS.json(values.Task(1, key("a"), "v1", Action.CREATE))
+    with pytest.raises(LinkError, match="the change of ConfigMap/default/b is one of ConfigMap/default/a"):
+        keeper._task(key("b"), said)
 
 
 async def test_a_cut_at_any_moment_of_a_roll_out_neither_loses_nor_doubles_anything() -> None:

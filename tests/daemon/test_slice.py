@@ -70,6 +70,20 @@ def test_a_body_goes_when_no_cluster_has_it_any_more() -> None:
     assert not _held("kept")
 
 
+def test_a_change_that_is_asked_for_again_is_made_into_no_other_task() -> None:
+    part, changes = Slice("m", "acme"), [_change("1", name) for name in ("a", "b", "c")]
+    a, b, c = (one.key for one in changes)
+    part.submit(changes, [b], {}, (), ())
+    before, number = dict(part.tasks), part.setup.list
+    part.submit(changes, [], {}, (), ())
+    assert [part.tasks[key] is before[key] for key in (a, b, c)] == [True, True, True], "b is urgent until it is done"
+    assert part.setup.list == number
+    part.submit(changes, [a], {c: before[c][0].id}, (), ())
+    assert [part.tasks[key] is before[key] for key in (a, b, c)] == [False, True, False]
+    assert part.tasks[a][0].urgent
+    assert part.tasks[c][0].id > before[c][0].id, "it was done, and is to be done again"
+
+
 @dataclass
 class _Plan:
     bindings: Mapping[ObjectKey, Any]

@@ -131,21 +131,18 @@ class Reports:
         return news
 
     def _object(self, key: ObjectKey, value: object, news: News) -> None:
-        live = replace(values.OBJECTS.read(value), key=key, cluster=self._cluster)
-        if live.body is not None and not isinstance(live.body.get("metadata"), dict):
+        said = values.OBJECTS.read(value)
+        if said.body is not None and not isinstance(said.body.get("metadata"), dict):
             raise LinkError(f"{key} has no metadata")
         # Many clusters have the same object: what they say alike is held once.
-        matches = Digest(sys.intern(live.matches)) if live.matches is not None else None
-        entry = live.entry
-        if entry is not None:
-            uid = live.uid if entry.uid == live.uid else entry.uid
-            entry = replace(entry, key=key, uid=uid, binding=BindingId(sys.intern(entry.binding)))
-        status = live.status if live.status is None else _shared(canonical.dumps(live.status))
-        live = replace(live, matches=matches, entry=entry, status=status)
+        matches = Digest(sys.intern(said.matches)) if said.matches is not None else None
+        status = said.status if said.status is None else _shared(canonical.dumps(said.status))
         known = self.objects.get(key)
+        entry = self._entry(key, said, known.entry if known is not None else None)
+        live = replace(said, key=key, cluster=self._cluster, matches=matches, entry=entry, status=status)
         self.objects[key] = live
-        if live.entry is not None:
-            self.entries[key] = live.entry
+        if entry is not None:
+            self.entries[key] = entry
         else:
             self.entries.pop(key, None)
         # A status that moved, of an object that is as rendered and as healthy as before, is nobody's business.
@@ -155,6 +152,14 @@ class Reports:
             or live != replace(known, resource_version=live.resource_version, status=live.status)
         ):
             news.objects.append(key)
+
+    @staticmethod
+    def _entry(key: ObjectKey, said: LiveObject, known: InventoryEntry | None) -> InventoryEntry | None:
+        if said.entry is None:
+            return None
+        uid = said.uid if said.entry.uid == said.uid else said.entry.uid
+        entry = replace(said.entry, key=key, uid=uid, binding=BindingId(sys.intern(said.entry.binding)))
+        return known if entry == known else entry
 
     def _over(self, key: ObjectKey, value: object, news: News, first: bool) -> None:
         over = values.OVERS.read(value)

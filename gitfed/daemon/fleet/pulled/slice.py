@@ -189,9 +189,13 @@ class Slice:
         news = False
         for change in changes:
             old = before.get(change.key)
-            was_urgent = old is not None and old[0].urgent and done.get(change.key) != old[0].id
-            task = Task.of(change, number=old[0].id if old else 0, urgent=change.key in urgent or was_urgent)
-            fresh = old is None or task != old[0] or done.get(change.key) == task.id
+            is_open = old is not None and done.get(change.key) != old[0].id
+            is_urgent = change.key in urgent or (old is not None and is_open and old[0].urgent)
+            if old is not None and is_open and old[1] is change and old[0].urgent == is_urgent:
+                self.tasks[change.key] = old  # while a roll-out goes on, each plan asks for most of it once more
+                continue
+            task = Task.of(change, number=old[0].id if old else 0, urgent=is_urgent)
+            fresh = old is None or task != old[0] or not is_open
             if fresh:
                 task = replace(task, id=self._number + 1)
             bodies: dict[str, Body] = {}
