@@ -204,8 +204,9 @@ def _load(entry: Entry, settings: ClientSettings, where: str) -> None:
     key = _decoded(entry, user, "client-key-data", where)
     if certificate or key:
         settings.client_certificate = (
-            certificate or _content(settings.cert_file, where, entry), key or _content(settings.key_file, where, entry)
-        )  # fmt: skip
+            certificate or _content(settings.cert_file, where, entry),
+            key or _content(settings.key_file, where, entry),
+        )
 
 
 def _pem(entry: Entry, members: Mapping[str, Any], name: str, where: str) -> str:
