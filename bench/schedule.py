@@ -185,7 +185,7 @@ def cold(count: int, shapes: int) -> tuple[dict[ObjectKey, PlacementResult], flo
 
 
 def run() -> list[tuple[str, str]]:
-    import gitfed.placement.rooms  # noqa: F401  numpy is loaded once in a process
+    import gitfed.placement.capacity.fleet_capacity  # noqa: F401  numpy is loaded once in a process
 
     bounds, few = cold(BINDINGS, SHAPES)
     failed = sum(1 for bound in bounds.values() if not bound.binding.condition.status)
