@@ -1,7 +1,7 @@
 """The state branch: what was decided, one canonical YAML file per binding, one commit per cycle that changed something.
 
-The files that say more than one thing have modules of their own: `state_file` for `state.yaml`, `state_answers` for
-answers of webhooks; `state_memory` saves processes that only look the parsing; `state_merge` is for two writers.
+What the files of a commit say is `documents`, with `file` for `state.yaml` and `answers` for those of webhooks; `memory`
+saves processes that only look the parsing; `merge` is for two writers.
 
 The branch lives in the daemon's own clone and is pushed with compare-and-swap, so that of two writers one loses and
 reads again. Reading is forgiving, file by file: a broken or hand-edited document is a Problem and the rest loads.
@@ -12,26 +12,25 @@ from __future__ import annotations
 
 import hashlib
 import uuid
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Any, Protocol
+from typing import Any
 
 from gitfed.documents.state_commits import Message
 from gitfed.edges.git import Repository
 from gitfed.edges.state import answers as state_answers
 from gitfed.edges.state import autoscalers, memory, merge
 from gitfed.edges.state import file as state_file
-from gitfed.errors import InputError, SourceError, StateError
-from gitfed.model.base import Body, ClusterName, Commit, ObjectKey, Origin, Problem, Severity
-from gitfed.model.decisions import ClusterRecord, Decision, Decisions
+from gitfed.edges.state.documents import CLUSTERS, HELD, STATE, BindingFormat, Documents
+from gitfed.errors import InputError, SourceError
+from gitfed.model.base import Body, ClusterName, Commit, ObjectKey
+from gitfed.model.decisions import Decisions
 from gitfed.model.repo import HeldFile
-from gitfed.text import emit, yaml
-from gitfed.text.construct import YamlError
+from gitfed.text import emit
 
 DEFAULT_BRANCH = "gitfed/state"
-_STATE = "state.yaml"
-_BESIDE = ("clusters/", "held/", autoscalers.DIRECTORY, state_answers.DIRECTORY)
+_BESIDE = (CLUSTERS, HELD, autoscalers.DIRECTORY, state_answers.DIRECTORY)
 _FEW = 100
 """So many documents are parsed in less time than the memory of all takes to be taken up."""
 _VERSIONS = 1000
@@ -51,19 +50,6 @@ gitfed writes here what it decided: one file per binding under `bindings/` (Karm
 You may read it, revert it and delete it: a lost branch is rebuilt from the inventories in the clusters.
 Edit it by hand only while no gitfed is running.
 """
-
-
-class BindingFormat(Protocol):
-    """How a decision is written. Passed in: the documents are `source`'s knowledge, not this edge's."""
-
-    def path_of(self, key: ObjectKey) -> str: ...
-    def to_document(self, decision: Decision, status: Body | None = None) -> Mapping[str, Any]: ...
-    def from_document(self, document: Mapping[str, Any]) -> Decision: ...
-    def status_of(self, document: Mapping[str, Any]) -> Body | None: ...
-    def complaints(self, document: Mapping[str, Any]) -> Iterable[str]: ...
-    def record_path(self, name: str) -> str: ...
-    def record_document(self, record: ClusterRecord) -> Mapping[str, Any]: ...
-    def record_of(self, document: Mapping[str, Any]) -> ClusterRecord: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,8 +90,8 @@ class StateBranch:
         self.ref = f"refs/heads/{branch}"
         self._form = form
         self._sign = sign
-        self._parsed: dict[str, tuple[Decision, Body | None]] = {}
         self._memory = memory.Memory(cache, hashlib.sha256(f"{repository.path}\0{self.ref}".encode()).hexdigest())
+        self._documents = Documents(repository, form, self._memory, branch)
 
     def signing(self, sign: Callable[[bytes], bytes] | None) -> StateBranch:
         """The same branch, written with another signature."""
@@ -124,129 +110,40 @@ class StateBranch:
         if only is None:
             entries = self.repository.entries(commit)
         else:
-            entries = self.repository.some(commit, (_STATE, *map(self._form.path_of, only)), _BESIDE)
+            entries = self.repository.some(commit, (STATE, *map(self._form.path_of, only)), _BESIDE)
         if only is None or len(only) > _FEW:
             self._memory.take_up()
-        file = state_file.read(self._top(commit, entries[_STATE].blob_id) if _STATE in entries else {})
-        bindings: dict[ObjectKey, Decision] = {}
-        documents: dict[str, ObjectKey] = {}
-        held: list[HeldFile] = []
-        clusters: dict[ClusterName, ClusterRecord] = {}
-        answers: dict[str, str] = {}
-        problems: list[Problem] = []
-        statuses: dict[ObjectKey, Body] = {}
-        parsed: dict[str, tuple[Decision, Body | None]] = {}
-        for path in sorted(entries):
-            if path.startswith("held/"):
-                held += self._held(entries[path].blob_id)
-            if path.startswith("clusters/"):
-                try:
-                    record = self._form.record_of(self._mapping(entries[path].blob_id, "a cluster"))
-                except InputError as error:
-                    place = Origin(f"{self.ref.removeprefix('refs/heads/')}:{path}")
-                    hint = "the rest of the state is used; what is known of this cluster is found out anew"
-                    problems.append(Problem(place, error.message, hint))
-                    continue
-                clusters[record.name] = record
-            if path.startswith(state_answers.DIRECTORY):
-                answers[path.removeprefix(state_answers.DIRECTORY).removesuffix(".yaml")] = entries[path].blob_id
-            if not path.startswith("bindings/"):
-                continue
-            blob = entries[path].blob_id
-            found = self._parsed.get(blob)
-            if found is None:
-                try:
-                    found = self._decision(blob)
-                except InputError as error:
-                    place = Origin(f"{self.ref.removeprefix('refs/heads/')}:{path}")
-                    hint = "the rest of the state is used; this binding is decided anew"
-                    problems.append(Problem(place, error.message, hint))
-                    continue
-            parsed[blob] = found
-            decision, status = found
-            if decision.raw is not None:
-                problems += (
-                    Problem(
-                        Origin(f"{self.ref.removeprefix('refs/heads/')}:{path}"), message, severity=Severity.WARNING
-                    )
-                    for message in self._form.complaints(decision.raw)
-                )
-            bindings[decision.key] = decision
-            if status is not None:
-                statuses[decision.key] = status
-            documents[path] = decision.key
-        blobs = {path: entry.blob_id for path, entry in entries.items()}
+        file = state_file.read(self._documents.top(commit, entries[STATE].blob_id) if STATE in entries else {})
+        blobs = {path: entry.blob_id for path, entry in sorted(entries.items())}
+        bindings, clusters = self._documents.bindings(blobs), self._documents.clusters(blobs)
         scaled, wrong = autoscalers.read(
-            blobs, lambda blob: self._mapping(blob, "an autoscaler"), self.ref.removeprefix("refs/heads/")
+            blobs, lambda blob: self._documents.mapping(blob, "an autoscaler"), self._documents.branch
         )
-        problems += wrong
-        self._parsed = parsed
         if only is None:
-            self._memory.keep({entry.blob_id for path, entry in entries.items() if path.startswith("bindings/")})
+            self._memory.keep(set(bindings.blobs))
         decisions = Decisions(
-            bindings=bindings,
+            bindings=bindings.decisions,
             applied_commit=file.applied,
             limits=file.limits,
             signatures=file.signatures,
             approvals=file.approvals,
             repository_id=file.repository_id,
             known=bool(file.repository_id),
-            problems=tuple(problems),
-            statuses=statuses,
+            problems=(*bindings.problems, *clusters.problems, *wrong),
+            statuses=bindings.statuses,
             unfinished=file.unfinished,
             holdings=file.holdings,
             cleaned=file.cleaned,
-            clusters=clusters,
+            clusters=clusters.records,
             outage=file.outage,
             autoscalers=scaled,
             suspensions=file.suspensions,
             removals=file.removals,
             reconciliations=file.reconciliations,
             held_plan=file.held_plan,
-            answers=state_answers.Answers(answers, self._load),
+            answers=self._documents.answers(blobs),
         )
-        held.sort(key=lambda one: one.path)
-        return State(commit, decisions, file.results, documents, tuple(held), file.extra)
-
-    def _top(self, commit: Commit, blob: str) -> Any:
-        """`state.yaml`. Raises StateError when it is no document: without it nobody knows what was ordered."""
-        try:
-            return self._load(blob)
-        except InputError as error:
-            branch = self.ref.removeprefix("refs/heads/")
-            raise StateError(
-                f"{branch}:{_STATE} of {commit[:12]}: {error.message}",
-                hint=f"git log {branch} shows who wrote it; git revert brings the last good one back",
-            ) from error
-
-    def _held(self, blob: str) -> list[HeldFile]:
-        try:
-            value = self._load(blob)
-            return [HeldFile(value["path"], Commit(value["commit"]), value["blob"], str(value.get("reason") or ""))]
-        except (InputError, KeyError, TypeError):
-            return []  # then the last good version is looked for in the history again
-
-    def _decision(self, blob: str) -> tuple[Decision, Body | None]:
-        value = self._memory.get(blob)
-        if value is None:
-            value = self._mapping(blob, "a binding")
-            self._memory.add(blob, value)
-        return self._form.from_document(value), self._form.status_of(value)
-
-    def _mapping(self, blob: str, what: str) -> Mapping[str, Any]:
-        value = self._load(blob)
-        if not isinstance(value, Mapping):
-            raise InputError(f"this is not {what}")
-        return value
-
-    def _load(self, blob: str) -> Any:
-        try:
-            documents = yaml.load_all(self.repository.read(blob))
-        except YamlError as error:
-            raise InputError(f"cannot be read: {error}") from error
-        if len(documents) != 1:
-            raise InputError(f"cannot be read: {len(documents)} documents instead of one")
-        return documents[0]
+        return State(commit, decisions, file.results, bindings.paths, self._documents.held(blobs), file.extra)
 
     def write(
         self,
@@ -280,7 +177,7 @@ class StateBranch:
         files |= autoscalers.files(past.autoscalers, decisions.autoscalers)
         file = _state_file(after)
         if before.commit is None or _state_file(before) != file:
-            files[_STATE] = _dumped(state_file.document(file))
+            files[STATE] = _dumped(state_file.document(file))
         if after.held != before.held:
             files |= {_held_path(one.path): None for one in before.held}
             files |= {_held_path(one.path): _dumped(_held_document(one)) for one in after.held}
@@ -324,7 +221,7 @@ class StateBranch:
         found = None
         for commit, blob in self.repository.last_commits_of(self._form.path_of(key), tip, limit=_VERSIONS):
             try:
-                tasks = self._decision(blob)[0].evictions
+                tasks = self._documents.decision(blob)[0].evictions
             except InputError:
                 break
             if all(task.from_cluster != cluster for task in tasks):
