@@ -77,9 +77,10 @@ def impersonation(user: str, groups: Iterable[str]) -> Headers:
 
 def _of_this_connection(headers: Headers) -> frozenset[str]:
     """Those that `Connection` names."""
-    return frozenset(
-        word.strip().lower() for name, value in headers if name.lower() == "connection" for word in value.split(",")
-    )
+    named = [value for name, value in headers if len(name) == len("connection") and name.lower() == "connection"]
+    if not named:
+        return frozenset()
+    return frozenset(word.strip().lower() for value in named for word in value.split(","))
 
 
 def _protocols(value: str) -> str:

@@ -26,8 +26,12 @@ def upgrade_of(request: web.BaseRequest) -> str:
 
 
 async def pass_back(request: web.BaseRequest, answer: aiohttp.ClientResponse) -> web.StreamResponse:
-    back = web.StreamResponse(status=answer.status, headers=CIMultiDict(headers.to_caller(answer.headers.items())))
-    back.headers["Content-Security-Policy"] = _CSP
+    kept = CIMultiDict(headers.to_caller(answer.headers.items()))
+    kept["Content-Security-Policy"] = _CSP
+    if answer.status == 200 and request.method != "HEAD" and _is_whole(answer):
+        # It came with its head and goes on with its head: one write, and the caller's program wakes up once.
+        return web.Response(body=await answer.content.read(), headers=kept)
+    back = web.StreamResponse(status=answer.status, headers=kept)
     await back.prepare(request)
     try:
         async for part in answer.content.iter_any():
@@ -39,6 +43,11 @@ async def pass_back(request: web.BaseRequest, answer: aiohttp.ClientResponse) ->
         return back
     await back.write_eof()
     return back
+
+
+def _is_whole(answer: aiohttp.ClientResponse) -> bool:
+    """Whether nothing of it is still to come."""
+    return answer.content.is_eof() and answer.content.exception() is None
 
 
 class Upload:

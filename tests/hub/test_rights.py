@@ -22,6 +22,22 @@ def test_without_a_policy_or_a_commit_nobody_may_do_anything() -> None:
         assert not rights.on_object(Right.VIEW, "p1", "shop")
 
 
+def test_a_caller_is_looked_up_once_in_the_policies_of_a_commit() -> None:
+    named = policy("team", subjects=[user("ann"), {"kind": "Group", "name": "platform"}], allow=["view"])
+    rules = Rulebook(snapshot(*_CLUSTERS, named))
+    assert rules.of(Caller("bob", ("platform",))) is rules.of(Caller("bob", ("platform",)))
+    assert not rules.of(Caller("bob")).any(Right.VIEW)  # the same name without the group
+    assert rules.of(Caller("ann")).any(Right.VIEW)
+
+
+def test_what_is_remembered_of_callers_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gitfed.hub.access.rights._MOST_KNOWN", 3)
+    rules = Rulebook(snapshot(*_CLUSTERS))
+    for number in range(20):
+        rules.of(Caller(f"stranger-{number}"))
+        assert len(rules._known) <= 3
+
+
 def test_a_policy_gives_what_it_says_where_it_says() -> None:
     rights = _rights(
         policy(

@@ -372,7 +372,8 @@ class Session:
     async def _dialling(self) -> aiohttp.BaseConnector:
         settings = await self.connection.configure()
         try:
-            context = settings.ssl_context()
+            # Reading the system's authorities takes tens of milliseconds, in which the loop has others to serve.
+            context = await asyncio.to_thread(settings.ssl_context)
         except OSError as error:  # ssl.SSLError among them: certificates that do not parse or match
             raise errors.CredentialsError(
                 f"cluster {self.cluster}: {self.connection.source}: unusable certificates: "

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Callable, Coroutine
-from typing import Any
+from typing import Any, Literal
 
 from aiohttp import web
 
@@ -24,6 +24,8 @@ from gitfed.model.base import ClusterName
 
 _LOOK = 2.0
 """Seconds between two looks whether the caller of a long answer may still have it."""
+_SHORT = 0.05
+"""Seconds that most answers take less than: only for others it is worth while to look."""
 _DOOR = re.compile(r"/apis/[^/]+/[^/]+/[^/]+/[^/]+/proxy")
 GONE = 499
 """Nobody hears it: for the count of answers."""
@@ -62,8 +64,13 @@ async def while_allowed(
     """Do it as long as the caller is there, their credential holds, and `allowed` says so of their rights."""
     caller = routes.caller(request)
     task = asyncio.ensure_future(work)
-    left = asyncio.ensure_future(listener.gone(request).wait())
+    watched: list[asyncio.Task[Literal[True]]] = []
     try:
+        await asyncio.wait({task}, timeout=_SHORT)
+        if task.done():
+            return task.result()
+        left = asyncio.create_task(listener.gone(request).wait())
+        watched.append(left)
         while True:
             await asyncio.wait({task, left}, timeout=_LOOK, return_when=asyncio.FIRST_COMPLETED)
             if task.done():
@@ -73,7 +80,8 @@ async def while_allowed(
             if not allowed(hub.rights_of(caller)) or not await hub.authentication.holds(request, None):
                 break
     finally:
-        left.cancel()
+        for one in watched:
+            one.cancel()
         if not task.done():
             task.cancel()
             await asyncio.wait({task})

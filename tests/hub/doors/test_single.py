@@ -15,6 +15,7 @@ import pytest
 from gitfed.errors import ClusterError, NotThere
 from gitfed.hub.doors import entry, relay
 from gitfed.hub.doors.reach import Reach
+from tests import patience
 from tests.hub import stage
 from tests.hub.doors import members
 from tests.hub.doors.members import ANYTHING, EVERYTHING, Exact, answer, door
@@ -71,6 +72,66 @@ async def test_a_policy_with_namespaces_opens_what_is_in_them(tmp_path: Path, pa
         fleet["m1"].api.create("namespaces", {"metadata": {"name": "shop"}})
         members.allow(fleet, "m1", "ann", EVERYTHING)
         assert (await stage.get(staged, door("m1", path), token="ann"))[0] == status
+
+
+ZIPPED = gzip.compress(b'{"a":1}')
+
+
+@pytest.mark.parametrize("method", ["GET", "HEAD"])
+@pytest.mark.parametrize(
+    "head_and_body",
+    [
+        (b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nAudit-Id: 5\r\nContent-Length: 7\r\n\r\n", b'{"a":1}'),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", b""),
+        (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nSet-Cookie: a=b\r\n\r\n", b"2\r\nab\r\n0\r\n\r\n"),
+        (b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: %d\r\n\r\n" % len(ZIPPED), ZIPPED),
+        (b"HTTP/1.1 404 Not Found\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n", b"{}"),
+    ],
+    ids=["JSON", "empty", "chunked", "compressed", "refused"],
+)
+async def test_an_answer_is_the_same_whether_it_comes_at_once_or_in_parts(
+    tmp_path: Path, head_and_body: tuple[bytes, bytes], method: str
+) -> None:
+    head, body = head_and_body
+    body = body if method == "GET" else b""
+    head_came = asyncio.Event()
+
+    async def serve(member: Exact, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while True:  # the hub keeps the connection
+            if "in-parts" in await member.head(reader):
+                writer.write(head)
+                await head_came.wait()
+                writer.write(body)
+            else:
+                writer.write(head + body)
+
+    async with members.exact(tmp_path, serve) as (staged, _):
+        found = []
+        for how in ("in-parts", "at-once"):
+            reader, writer = await asyncio.open_connection("127.0.0.1", staged.port)
+            asked = f"{method} {door('m1', f'/api/v1/nodes/{how}')} HTTP/1.1\r\nHost: hub\r\nConnection: close\r\n"
+            writer.write(f"{asked}Authorization: Bearer ann\r\n\r\n".encode())
+            async with asyncio.timeout(patience.SECONDS):
+                lines = (await reader.readuntil(b"\r\n\r\n")).removesuffix(b"\r\n\r\n")  # no head waits for its body
+                head_came.set()
+                rest = await reader.read()
+            writer.close()
+            first, *names = lines.split(b"\r\n")
+            chunked = any(one.lower().startswith(b"transfer-encoding") for one in names)
+            framing = (b"transfer-encoding", b"content-length", b"date")
+            kept = sorted(one for one in names if not one.lower().startswith(framing))
+            found.append((first, kept, _joined(rest) if chunked else rest))
+        assert found[0] == found[1]
+        assert method == "HEAD" or found[0][2] == (b"ab" if b"chunked" in head else body)
+
+
+def _joined(rest: bytes) -> bytes:
+    """Of a body in chunks."""
+    body = b""
+    while rest:
+        size, _, rest = rest.partition(b"\r\n")
+        body, rest = body + rest[: int(size, 16)], rest[int(size, 16) + 2 :]
+    return body
 
 
 async def test_everything_kubectl_does_goes_through(tmp_path: Path) -> None:
