@@ -1,7 +1,7 @@
 """The state branch: what was decided, one canonical YAML file per binding, one commit per cycle that changed something.
 
-What the files of a commit say is `documents`, with `file` for `state.yaml` and `answers` for those of webhooks; `memory`
-saves processes that only look the parsing; `merge` is for two writers.
+What the files of a commit say is `documents`, with `file` for `state.yaml` and `answers` for those of webhooks;
+`memory` saves processes that only look the parsing; `merge` is for two writers.
 
 The branch lives in the daemon's own clone and is pushed with compare-and-swap, so that of two writers one loses and
 reads again. Reading is forgiving, file by file: a broken or hand-edited document is a Problem and the rest loads.
