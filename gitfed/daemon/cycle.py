@@ -247,6 +247,7 @@ class Engine:
             repository_id=lambda: self.decisions.repository_id,
             remembered=self.memory.entries,
             recorded_id=self.memory.cluster_id,
+            recorded_with=self.memory.clusters_with_id,
             claimed=self.memory.opened and self.decisions.known,
             known=self.memory.facts,
             capacity=recorded_facts.reads_capacity(repo),

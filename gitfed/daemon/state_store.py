@@ -167,6 +167,10 @@ class Memory:
         """Which cluster it was when it was in use last; "" when nobody knows."""
         return str(self._record.state.results.get(cluster, {}).get("id") or "")
 
+    def clusters_with_id(self, uid: str) -> list[ClusterName]:
+        """Of which clusters this is on record; two have it only where somebody declared one twice."""
+        return [name for name, known in self._record.state.results.items() if known.get("id") == uid]
+
     def approve(self, approval: Approval) -> None:
         self._approvals.append(approval)
 

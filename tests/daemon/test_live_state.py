@@ -45,3 +45,21 @@ def test_what_is_gone_from_a_list_read_anew_is_noticed() -> None:
     found.relisted(M1, [])
     assert not found.up_to_date
     assert found.take_in() == {}
+
+
+def test_a_mapping_of_copies_is_replaced_once_for_all_clusters_that_told() -> None:
+    shown = {name: replace(OURS, cluster=name) for name in map(ClusterName, ("m1", "m2", "m3"))}
+    seen: list[object] = []
+
+    def look(cluster: ClusterName, key: ObjectKey) -> LiveObject:
+        seen.append(found.objects.get(key))
+        return shown[cluster]
+
+    found = Copies(look)
+    for name in shown:
+        found.changed(name, KEY)
+    assert found.take_in() == {KEY: shown}
+    assert seen == [None, None, None], "nobody saw some of it"
+    before = found.objects[KEY]
+    found.changed(M1, KEY)
+    assert found.take_in()[KEY] is not before

@@ -20,7 +20,7 @@ KEPT = replace(WELL, outcome="kept", details={"reason": NOT_EMPTY})
 def test_only_results_that_somebody_asks_about_are_remembered() -> None:
     outcomes = Outcomes()
     outcomes.take(CHANGE, WELL)
-    assert not outcomes._results
+    assert not outcomes.has_any("m")
     outcomes.take(CHANGE, FAILED)
     assert (outcomes.failed("m", KEY), outcomes.is_over("m", KEY)) == (FAILED, True)
     outcomes.take(CHANGE, KEPT)
@@ -28,5 +28,5 @@ def test_only_results_that_somebody_asks_about_are_remembered() -> None:
     outcomes.take(CHANGE, FAILED)
     outcomes.take(CHANGE, WELL)
     assert (outcomes.failed("m", KEY), outcomes.is_over("m", KEY)) == (None, False)
-    assert not outcomes._results
+    assert not outcomes.has_any("m")
     assert outcomes.carried_out == {"m": 2}

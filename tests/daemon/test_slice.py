@@ -52,6 +52,14 @@ def test_a_body_that_many_clusters_have_is_held_once() -> None:
     assert b'"a":"same"' in texts[0]
 
 
+def test_a_change_that_many_clusters_get_alike_is_made_and_held_once() -> None:
+    many = [Slice(f"m{number}", "acme") for number in range(5)]
+    for one in many:
+        one.submit([_change("alike")], (), {}, (), ())
+    assert len({id(one.tasks[KEY][0]) for one in many}) == 1
+    assert len({id(one.told._values[values.of(values.CHANGE, KEY)]) for one in many}) == 1
+
+
 def _held(data: str) -> bool:
     return any(f'"{data}"'.encode() in text.content for text in list(slices._TEXTS.values()))
 

@@ -99,6 +99,7 @@ class Fleet:
         remembered: Callable[[ClusterName], int],
         claimed: bool,
         recorded_id: Callable[[ClusterName], str] = lambda name: "",
+        recorded_with: Callable[[str], Collection[ClusterName]] = lambda uid: (),
         known: Mapping[ClusterName, ClusterFacts] = MappingProxyType({}),
         capacity: bool = False,
     ) -> None:
@@ -138,7 +139,7 @@ class Fleet:
                 repository_id=repository_id,
                 expected=functools.partial(remembered, name),
                 recorded_id=functools.partial(recorded_id, name),
-                elsewhere=functools.partial(self._with_id, name, recorded_id),
+                elsewhere=functools.partial(self._with_id, name, recorded_with),
                 known=known.get(name),
                 adopt=name in self._options.adopt,
                 called=self._options.leader,
@@ -150,10 +151,13 @@ class Fleet:
             if claimed:
                 member.claim()
 
-    def _with_id(self, but: ClusterName, recorded_id: Callable[[ClusterName], str], uid: str) -> ClusterName:
-        """The other cluster that has this id; "" when none has."""
+    def _with_id(
+        self, but: ClusterName, recorded_with: Callable[[str], Collection[ClusterName]], uid: str
+    ) -> ClusterName:
+        """The other cluster that has this id; "" when none has. Asked for each report of each agent."""
+        recorded = recorded_with(uid)
         return next(
-            (name for name, other in self.members.items() if name != but and uid in (other.id, recorded_id(name))), ""
+            (name for name, one in self.members.items() if (one.id == uid or name in recorded) and name != but), ""
         )
 
     def claim(self) -> None:

@@ -27,17 +27,18 @@ class Copies:
         self.objects: dict[ObjectKey, dict[ClusterName, LiveObject]] = {}
         """As taken in last. Values of objects that did not change are the same ones as before."""
         self._look = look
-        self._dirty: set[tuple[ClusterName, ObjectKey]] = set()
+        self._dirty: dict[ObjectKey, set[ClusterName]] = {}
         self._vacant: dict[ClusterName, set[ObjectKey]] = {}
         self._unnamed: dict[ClusterName, set[ObjectKey]] = {}
 
     def changed(self, cluster: ClusterName, key: ObjectKey) -> None:
-        self._dirty.add((cluster, key))
+        self._dirty.setdefault(key, set()).add(cluster)
 
     def relisted(self, cluster: ClusterName, present: Collection[ObjectKey]) -> None:
         """Everything there was read anew: what is not `present` any more has to be noticed too."""
         known = [key for key, copies in self.objects.items() if cluster in copies]
-        self._dirty.update((cluster, key) for key in {*known, *present})
+        for key in {*known, *present}:
+            self.changed(cluster, key)
 
     def left(self, cluster: ClusterName) -> None:
         """The cluster is no member any more."""
@@ -51,17 +52,18 @@ class Copies:
 
     def take_in(self) -> Mapping[ObjectKey, Mapping[ClusterName, LiveObject]]:
         """All copies as they are now."""
-        for cluster, key in self._dirty:
-            live = self._look(cluster, key)
-            copies = dict(self.objects.get(key, {}))
-            if live is None:
-                copies.pop(cluster, None)
-            else:
-                copies[cluster] = live
-            entry = live.entry if live is not None else None
-            foreign = live is not None and (not live.uid or compare.is_foreign(live))
-            _note(self._vacant, cluster, key, entry is not None and foreign)
-            _note(self._unnamed, cluster, key, entry is not None and not foreign and not entry.uid)
+        for key, clusters in self._dirty.items():
+            copies = dict(self.objects.get(key, {}))  # once for all of them: a fleet may tell of each of its copies
+            for cluster in clusters:
+                live = self._look(cluster, key)
+                if live is None:
+                    copies.pop(cluster, None)
+                else:
+                    copies[cluster] = live
+                entry = live.entry if live is not None else None
+                foreign = live is not None and (not live.uid or compare.is_foreign(live))
+                _note(self._vacant, cluster, key, entry is not None and foreign)
+                _note(self._unnamed, cluster, key, entry is not None and not foreign and not entry.uid)
             if copies:
                 self.objects[key] = copies
             else:

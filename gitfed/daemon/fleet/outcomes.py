@@ -25,14 +25,15 @@ class Outcomes:
     """The last result of each object where that did not go well: of all others nothing is asked, and there are many."""
 
     def __init__(self) -> None:
-        self._results: dict[tuple[ClusterName, ObjectKey], ApplyResult] = {}
+        self._results: dict[ClusterName, dict[ObjectKey, ApplyResult]] = {}
         self.carried_out: Counter[ClusterName] = Counter()
         """How many changes went well."""
 
     def take(self, change: Change, result: ApplyResult) -> None:
-        before = self._results.pop((result.cluster, result.key), None)
+        before = self._get(result.cluster, result.key)
+        self.forget(result.cluster, result.key)
         if result.outcome in _OVER or _is_kept(result):
-            self._results[result.cluster, result.key] = result
+            self._results.setdefault(result.cluster, {})[result.key] = result
         else:
             self.carried_out[result.cluster] += 1
         keys = {"cluster": result.cluster, "object": str(result.key), "took": round(result.took, 3)}
@@ -46,21 +47,28 @@ class Outcomes:
             log.info(_SAID[result.outcome], extra={**keys, **why})
 
     def forget(self, cluster: ClusterName, key: ObjectKey) -> None:
-        self._results.pop((cluster, key), None)
+        self._results.get(cluster, {}).pop(key, None)
+
+    def has_any(self, cluster: ClusterName) -> bool:
+        """Whether anything did not go well there."""
+        return bool(self._results.get(cluster))
+
+    def _get(self, cluster: ClusterName, key: ObjectKey) -> ApplyResult | None:
+        return self._results.get(cluster, {}).get(key)
 
     def failed(self, cluster: ClusterName, key: ObjectKey) -> ApplyResult | None:
         """The result of the last attempt, if it failed."""
-        result = self._results.get((cluster, key))
+        result = self._get(cluster, key)
         return result if result is not None and result.outcome == "failed" else None
 
     def kept(self, cluster: ClusterName, key: ObjectKey) -> ApplyResult | None:
         """The result of the last attempt to delete it, if what others have in it, or of its kind, would have gone."""
-        result = self._results.get((cluster, key))
+        result = self._get(cluster, key)
         return result if result is not None and _is_kept(result) else None
 
     def is_over(self, cluster: ClusterName, key: ObjectKey) -> bool:
         """Whether a change that stays in its list has nothing to wait for but another look."""
-        result = self._results.get((cluster, key))
+        result = self._get(cluster, key)
         return result is not None and result.outcome in _OVER
 
 

@@ -27,6 +27,8 @@ class Unfinished:
     def _waiting_with(
         self, cluster: ClusterName, result: Callable[[ClusterName, ObjectKey], ApplyResult | None]
     ) -> list[ApplyResult]:
+        if not self._outcomes.has_any(cluster):
+            return []
         found = (result(cluster, key) for key in self._waiting(cluster))
         return [one for one in found if one is not None]
 

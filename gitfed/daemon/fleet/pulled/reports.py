@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import lru_cache
+from operator import attrgetter
 
 from gitfed.agent_protocol import replica, values
 from gitfed.agent_protocol.values import Over, Shared, State
@@ -22,6 +23,7 @@ from gitfed.text import canonical
 
 _MOST_SHARED = 1 << 12
 """Statuses that are held once, while that many others are."""
+_SAID = attrgetter(*(one.name for one in fields(LiveObject) if one.name not in ("resource_version", "status")))
 
 
 @dataclass(slots=True)
@@ -146,11 +148,7 @@ class Reports:
         else:
             self.entries.pop(key, None)
         # A status that moved, of an object that is as rendered and as healthy as before, is nobody's business.
-        if (
-            known is None
-            or live.body is not None
-            or live != replace(known, resource_version=live.resource_version, status=live.status)
-        ):
+        if known is None or live.body is not None or _SAID(live) != _SAID(known):
             news.objects.append(key)
 
     @staticmethod

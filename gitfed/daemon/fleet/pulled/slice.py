@@ -17,7 +17,7 @@ from gitfed.agent_protocol.values import Setup, Task, Wanted
 from gitfed.daemon.fleet.member_protocol import Expected
 from gitfed.interpret import conditions, native
 from gitfed.interpret.registry import DEFAULT, Interpreter, Operation
-from gitfed.model.base import Body, ClusterName, ObjectKey
+from gitfed.model.base import Body, ClusterName, ObjectKey, Origin
 from gitfed.model.fleet import InventoryEntry
 from gitfed.model.plan import Binding, Change, RenderedManifest
 
@@ -59,8 +59,21 @@ def _made(stateful: bool, overwrite: bool, repaired: bool, unlike: bool | None) 
 
 
 @lru_cache(_MOST_SHARED)
-def _wanted_text(wanted: Wanted) -> bytes:
+def _wanted_text(digest: str, binding: str, replicas: int | None, origin: Origin, made: _Made) -> bytes:
+    stateful, overwrite, repaired, unlike = made
+    by_agent, once_written = repaired and unlike is None, repaired and bool(unlike)
+    wanted = Wanted(digest, binding, replicas, origin, stateful, overwrite, by_agent, once_written)
     return replica.text_of(values.WANTED.json(wanted))
+
+
+def _shared_task(task: Task) -> tuple[Task, bytes]:
+    """The task, and as it is told. What nobody has yet many clusters are told alike."""
+    return _alike(task) if task.seen is None else (task, replica.text_of(values.TASKS.json(task)))
+
+
+@lru_cache(_MOST_SHARED)
+def _alike(task: Task) -> tuple[Task, bytes]:
+    return task, replica.text_of(values.TASKS.json(task))
 
 
 class Slice:
@@ -141,15 +154,9 @@ class Slice:
         if self._made_of.get(key) == made and self._wanted.get(key) is rendered:
             return
         self._wanted[key], self._made_of[key] = rendered, made
-        wanted = replace(
-            Wanted.of(rendered),
-            stateful=key in expected.stateful,
-            overwrite=overwrite,
-            repair=repaired and unlike is None,
-            once_written=repaired and bool(unlike),
-        )
+        text = _wanted_text(rendered.digest, rendered.binding, rendered.replicas, rendered.origin, made)
         # One that is too large is not kept as it should be by the agent alone; why, its change says.
-        self._say(values.of(values.OBJECT, key), _wanted_text(wanted), {rendered.digest: rendered.body})
+        self._say(values.of(values.OBJECT, key), text, {rendered.digest: rendered.body})
 
     def _teach(self, versions: frozenset[tuple[str, str]], interpreter: Interpreter) -> None:
         """The rules of these kinds that do not come with every program."""
@@ -203,7 +210,7 @@ class Slice:
                 bodies[change.rendered.digest] = change.rendered.body
             if change.body is not None:
                 bodies[task.body] = change.body
-            text = replica.text_of(values.TASKS.json(task))
+            task, text = _shared_task(task)
             if size := self._say(values.of(values.CHANGE, change.key), text, bodies):
                 self.too_large[change.key] = change, size
                 news |= old is not None
