@@ -17,7 +17,7 @@ from bench.rollout import NAMES, repository
 from bench.servers import clusters
 from gitfed.daemon import wiring
 from gitfed.daemon.loop import run_cycles
-from gitfed.edges.kube.session import APPLY
+from gitfed.edges.kube.connection.session import APPLY
 from tests.e2e.world import deployment
 
 EACH = 50

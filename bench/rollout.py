@@ -20,7 +20,7 @@ from typing import Any
 from bench.servers import clusters
 from gitfed.daemon import apply_once, wiring
 from gitfed.daemon.fleet.cluster_health import Timing
-from gitfed.edges.kube.session import APPLY
+from gitfed.edges.kube.connection.session import APPLY
 from tests.e2e.world import cluster, deployment, policy, settings
 
 COUNT = 300

@@ -12,7 +12,7 @@ from bench.rollout import NAMES, repository
 from bench.servers import clusters
 from gitfed.daemon import wiring
 from gitfed.daemon.loop import run_cycles
-from gitfed.edges.kube import session
+from gitfed.edges.kube.connection import session
 
 QUIET = 30.0
 

@@ -18,9 +18,9 @@ import orjson
 from aiohttp import web
 
 from gitfed.edges.kube.capacity import Room, Watch
-from gitfed.edges.kube.client_settings import ClientSettings
-from gitfed.edges.kube.credentials import Connection
-from gitfed.edges.kube.session import Session
+from gitfed.edges.kube.connection.client_settings import ClientSettings
+from gitfed.edges.kube.connection.credentials import Connection
+from gitfed.edges.kube.connection.session import Session
 from gitfed.model.declared.cluster import usual_models
 
 CLUSTERS, NODES, PODS = 100, 50, 30

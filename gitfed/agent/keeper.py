@@ -28,9 +28,9 @@ from gitfed.daemon.fleet.leadership import GivenLead
 from gitfed.daemon.fleet.member import Member
 from gitfed.daemon.fleet.member_context import MemberContext
 from gitfed.edges import free_memory
-from gitfed.edges.kube import credentials
+from gitfed.edges.kube.connection import credentials
+from gitfed.edges.kube.connection.session import Session
 from gitfed.edges.kube.observe import Assessment
-from gitfed.edges.kube.session import Session
 from gitfed.interpret import collect
 from gitfed.model.base import Body, ClusterName, ObjectKey
 from gitfed.model.declared.cluster import Cluster

@@ -18,8 +18,8 @@ from gitfed.agent.keeper import Keeper, declared
 from gitfed.agent.one_cluster import OneCluster
 from gitfed.agent.streams import Streams
 from gitfed.daemon.fleet.cluster_health import Timing
-from gitfed.edges.kube import credentials
-from gitfed.edges.kube.session import Session
+from gitfed.edges.kube.connection import credentials
+from gitfed.edges.kube.connection.session import Session
 from gitfed.model.base import ClusterName
 from gitfed.model.declared.cluster import Cluster
 from gitfed.model.keys import CONTEXT, IN_CLUSTER

@@ -17,8 +17,8 @@ import aiohttp
 import orjson
 from aiohttp import web
 
-from gitfed.edges.kube import credentials
-from gitfed.edges.kube.session import Session, end, give_up
+from gitfed.edges.kube.connection import credentials
+from gitfed.edges.kube.connection.session import Session, end, give_up
 from gitfed.errors import ClusterError, LinkError
 from gitfed.fleet_api import headers, status
 from gitfed.http_relay import passing, tunnel

@@ -40,7 +40,7 @@ from gitfed.daemon.telemetry import Stopwatch
 from gitfed.daemon.trouble import Trouble
 from gitfed.daemon.webhook_queue import Asking
 from gitfed.edges import free_memory
-from gitfed.edges.kube.session import Session
+from gitfed.edges.kube.connection.session import Session
 from gitfed.interpret.registry import Interpreter
 from gitfed.model.base import ClusterName, ObjectKey
 from gitfed.model.decisions import Approval, Decisions

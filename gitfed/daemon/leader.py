@@ -20,9 +20,9 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from gitfed import errors
-from gitfed.edges.kube.election import Election
-from gitfed.edges.kube.election import Timing as Timing
-from gitfed.edges.kube.fence import Fence
+from gitfed.edges.kube.leases.election import Election
+from gitfed.edges.kube.leases.election import Timing as Timing
+from gitfed.edges.kube.leases.fence import Fence
 
 log = logging.getLogger("gitfed.leader")
 

@@ -12,9 +12,9 @@ from gitfed.daemon.fleet.look_for import look_for
 from gitfed.daemon.fleet.member import Member
 from gitfed.daemon.fleet.member_context import MemberContext
 from gitfed.edges.kube import deletion_check
+from gitfed.edges.kube.connection.session import Session
 from gitfed.edges.kube.discovery import Discovery
 from gitfed.edges.kube.observe import Assessment
-from gitfed.edges.kube.session import Session
 from gitfed.errors import ClusterError
 from gitfed.interpret import collect, readiness
 from gitfed.interpret.registry import Interpreter

@@ -29,8 +29,9 @@ from gitfed.daemon.telemetry import Telemetry
 from gitfed.documents import bindings, facts
 from gitfed.edges import files, git, leader_ref, pod
 from gitfed.edges.git import signing_key, tracking
-from gitfed.edges.kube import credentials, election, lease
-from gitfed.edges.kube.session import Session
+from gitfed.edges.kube.connection import credentials
+from gitfed.edges.kube.connection.session import Session
+from gitfed.edges.kube.leases import election, lease
 from gitfed.edges.state import facts_branch, state
 from gitfed.errors import CredentialsError, GitfedError, SourceError
 from gitfed.model import leader as leading

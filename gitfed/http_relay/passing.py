@@ -9,7 +9,7 @@ import aiohttp
 from aiohttp import web
 from multidict import CIMultiDict
 
-from gitfed.edges.kube import translate
+from gitfed.edges.kube.connection import translate
 from gitfed.fleet_api import headers
 
 LARGEST = 64 << 20

@@ -13,7 +13,7 @@ from typing import Any
 import aiohttp
 from aiohttp import web
 
-from gitfed.edges.kube.session import give_up
+from gitfed.edges.kube.connection.session import give_up
 from gitfed.fleet_api import headers
 
 BEGUN: web.RequestKey[bool] = web.RequestKey("tunnel", bool)

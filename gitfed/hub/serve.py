@@ -21,8 +21,8 @@ from gitfed.daemon.wiring import Options
 from gitfed.edges import git, repository_watch
 from gitfed.edges import lock as locks
 from gitfed.edges.forge import Forge
-from gitfed.edges.kube.election import Election
-from gitfed.edges.kube.lease import LeaseLock
+from gitfed.edges.kube.leases.election import Election
+from gitfed.edges.kube.leases.lease import LeaseLock
 from gitfed.hub import assembly
 from gitfed.hub.health import HealthServer
 from gitfed.hub.notifications.notifier import Notifier

@@ -28,7 +28,7 @@ from pathlib import Path
 
 from aiohttp import web
 
-from gitfed.edges.kube.session import Session as ClusterSession
+from gitfed.edges.kube.connection.session import Session as ClusterSession
 from gitfed.errors import IdentityError, TooBusy
 from gitfed.hub import refusal, request_shape
 from gitfed.hub.access.authentication import Authentication

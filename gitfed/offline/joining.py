@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gitfed import errors
-from gitfed.edges.kube.session import Session
+from gitfed.edges.kube.connection.session import Session
 from gitfed.model.keys import MANAGED_BY_LABEL, MANAGER, TOKEN_TYPE
 
 ACCOUNT = "gitfed"

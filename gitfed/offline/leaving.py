@@ -15,9 +15,9 @@ from typing import Any
 
 from gitfed import errors
 from gitfed.edges.kube import deletion_check
+from gitfed.edges.kube.connection.session import MERGE_PATCH, Session
 from gitfed.edges.kube.discovery import Discovery
 from gitfed.edges.kube.inventory import Inventory
-from gitfed.edges.kube.session import MERGE_PATCH, Session
 from gitfed.model import leader as leaders
 from gitfed.model.base import Kind, ObjectKey
 from gitfed.model.counting import Count, unheard

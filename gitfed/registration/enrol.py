@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 from gitfed import errors
 from gitfed.edges import certificate_pins, signing_request
-from gitfed.edges.kube.session import Session
+from gitfed.edges.kube.connection.session import Session
 from gitfed.model import agent_identity
 from gitfed.model.agent_identity import AgentName
 from gitfed.registration import hub_client, member_steps

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gitfed import errors
-from gitfed.edges.kube.session import APPLY, Session
+from gitfed.edges.kube.connection.session import APPLY, Session
 from gitfed.model.base import Body
 from gitfed.model.keys import CLUSTER_ANNOTATION, HUB_ANNOTATION, NAME_LABEL
 from gitfed.registration import agent_manifests

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from gitfed.edges import files
 from gitfed.edges.backoff import Backoff
-from gitfed.edges.kube.session import MERGE_PATCH, Session
+from gitfed.edges.kube.connection.session import MERGE_PATCH, Session
 from gitfed.errors import GitfedError, HubError
 from gitfed.model.agent_identity import AgentName
 from gitfed.registration import enrol

@@ -14,7 +14,7 @@ from gitfed.daemon.fleet.callbacks import FleetCallbacks
 from gitfed.daemon.fleet.member_context import MemberContext
 from gitfed.daemon.fleet.member_protocol import Expected, unlike_in
 from gitfed.daemon.fleet.pulled.member import PulledMember
-from gitfed.edges.kube.session import Session
+from gitfed.edges.kube.connection.session import Session
 from gitfed.errors import LinkCut, LinkError
 from gitfed.interpret.native import Native
 from gitfed.interpret.registry import Interpreter

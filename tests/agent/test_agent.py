@@ -11,7 +11,7 @@ from gitfed.agent.cancellation import ended
 from gitfed.agent.keeper import Keeper
 from gitfed.agent_protocol import replica, values
 from gitfed.daemon.fleet.pulled.member import PulledMember
-from gitfed.edges.kube.session import Session
+from gitfed.edges.kube.connection.session import Session
 from gitfed.errors import CredentialsError, LinkError, StaleTerm
 from gitfed.model.base import ObjectKey, Origin
 from gitfed.model.declared.cluster import Cluster

@@ -27,7 +27,7 @@ _REACHES = """
 import asyncio, sys
 from pathlib import Path
 from gitfed.agent import keeper
-from gitfed.edges.kube import credentials
+from gitfed.edges.kube.connection import credentials
 settings = asyncio.run(
     credentials.resolve(keeper.declared("m1", None), credentials.CredentialSources((Path(sys.argv[1]),))).configure()
 )

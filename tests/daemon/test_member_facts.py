@@ -16,8 +16,8 @@ from gitfed.daemon.fleet.callbacks import FleetCallbacks
 from gitfed.daemon.fleet.cluster_health import Timing
 from gitfed.daemon.fleet.member import Member
 from gitfed.daemon.fleet.member_context import MemberContext
+from gitfed.edges.kube.connection.session import Session
 from gitfed.edges.kube.observe import Assessment
-from gitfed.edges.kube.session import Session
 from gitfed.errors import CredentialsError
 from gitfed.model.declared.cluster import Cluster
 from gitfed.model.fleet import ClusterFacts, Condition, Health, NodeFacts, Reach

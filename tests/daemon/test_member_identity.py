@@ -9,7 +9,7 @@ import pytest
 
 from gitfed.daemon.fleet.member import Member
 from gitfed.edges.kube import identity
-from gitfed.edges.kube.session import Session
+from gitfed.edges.kube.connection.session import Session
 from gitfed.model.base import Kind, ObjectKey
 from gitfed.model.declared.cluster import Cluster
 from gitfed.model.fleet import InventoryEntry

@@ -16,7 +16,7 @@ from gitfed import errors
 from gitfed.cli.commands.clusters import unjoin
 from gitfed.edges import certificate_pins
 from gitfed.edges.certificates import Authority
-from gitfed.edges.kube.session import Session
+from gitfed.edges.kube.connection.session import Session
 from gitfed.registration import agent_manifests, enrol, hub_client, member_steps
 from gitfed.registration.agent_manifests import Agent, Identity
 from gitfed.registration.enrol import Asked

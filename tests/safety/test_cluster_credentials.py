@@ -17,8 +17,8 @@ from aiohttp import client_exceptions
 from yarl import URL
 
 from gitfed import errors
-from gitfed.edges.kube import credentials, translate
-from gitfed.edges.kube.session import Session
+from gitfed.edges.kube.connection import credentials, translate
+from gitfed.edges.kube.connection.session import Session
 from tests.edges.kube.answering import always, body, serving
 from tests.edges.kube.declared import cluster
 from tests.edges.kube.test_credentials import kubeconfig, refusal, secret, sources, tls, with_secret

@@ -11,7 +11,8 @@ import pytest
 
 from gitfed.daemon.fleet import member
 from gitfed.edges.backoff import Backoff
-from gitfed.edges.kube import reflect, session
+from gitfed.edges.kube import reflect
+from gitfed.edges.kube.connection import session
 from gitfed.hub import health
 from gitfed.hub.running import Running
 from tests.clusters.faulty import Faulty

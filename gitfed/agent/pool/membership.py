@@ -23,8 +23,8 @@ from typing import Protocol
 from gitfed import errors
 from gitfed.agent.pool import sharing
 from gitfed.agent.pool.observed import Observed
-from gitfed.edges.kube.fence import Fence, clock
-from gitfed.edges.kube.shared_leases import Record, SharedLeases
+from gitfed.edges.kube.leases.fence import Fence, clock
+from gitfed.edges.kube.leases.shared_leases import Record, SharedLeases
 from gitfed.model.agent_presence import Holding
 from gitfed.model.base import ClusterName
 from gitfed.model.keys import CONNECTED

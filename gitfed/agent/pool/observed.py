@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from gitfed.edges.kube.shared_leases import Record
+from gitfed.edges.kube.leases.shared_leases import Record
 
 
 class Observed:

@@ -23,11 +23,11 @@ from gitfed.agent.pool import membership
 from gitfed.agent.pool.clusters import PoolClusters
 from gitfed.agent.pool.membership import Membership
 from gitfed.daemon.fleet.cluster_health import Timing
-from gitfed.edges.kube import credentials
-from gitfed.edges.kube.credentials import CredentialSources
-from gitfed.edges.kube.fence import Fence
-from gitfed.edges.kube.session import CONCURRENCY, Session
-from gitfed.edges.kube.shared_leases import SharedLeases
+from gitfed.edges.kube.connection import credentials
+from gitfed.edges.kube.connection.credentials import CredentialSources
+from gitfed.edges.kube.connection.session import CONCURRENCY, Session
+from gitfed.edges.kube.leases.fence import Fence
+from gitfed.edges.kube.leases.shared_leases import SharedLeases
 from gitfed.errors import InputError
 from gitfed.model import agent_identity
 from gitfed.model.agent_presence import Holding

@@ -13,10 +13,10 @@ from dataclasses import replace
 
 from gitfed import errors
 from gitfed.edges.kube import apply
+from gitfed.edges.kube.connection.error_text import RedactText
+from gitfed.edges.kube.connection.session import Session
 from gitfed.edges.kube.discovery import Discovery
-from gitfed.edges.kube.error_text import RedactText
 from gitfed.edges.kube.observe import Observer
-from gitfed.edges.kube.session import Session
 from gitfed.interpret.registry import Interpreter
 from gitfed.model.base import Body
 from gitfed.model.fleet import ApplyResult

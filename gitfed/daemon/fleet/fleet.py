@@ -28,8 +28,8 @@ from gitfed.daemon.fleet.reconcile import Reconciler
 from gitfed.daemon.fleet.unfinished import Unfinished
 from gitfed.daemon.fleet.work_lists import work_lists
 from gitfed.daemon.services.exchange import Exchange
+from gitfed.edges.kube.connection.session import Session
 from gitfed.edges.kube.observe import Assessment
-from gitfed.edges.kube.session import Session
 from gitfed.interpret import collect
 from gitfed.interpret.registry import Interpreter
 from gitfed.model import leader

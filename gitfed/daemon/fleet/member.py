@@ -29,10 +29,10 @@ from gitfed.daemon.fleet.workloads import Way, Workloads
 from gitfed.daemon.services.station import Station
 from gitfed.edges.backoff import Backoff
 from gitfed.edges.kube import facts, identity
+from gitfed.edges.kube.connection.session import Session
 from gitfed.edges.kube.discovery import Discovery
 from gitfed.edges.kube.inventory import Inventory
 from gitfed.edges.kube.observe import Observer, ObserverCallbacks
-from gitfed.edges.kube.session import Session
 from gitfed.interpret import collect
 from gitfed.model import leader
 from gitfed.model.base import ClusterName, ObjectKey

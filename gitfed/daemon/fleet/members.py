@@ -13,8 +13,8 @@ from gitfed.daemon.fleet.member_context import MemberContext
 from gitfed.daemon.fleet.member_protocol import ClusterMember
 from gitfed.daemon.fleet.pulled.member import LEASE, PulledMember
 from gitfed.daemon.telemetry import Telemetry
-from gitfed.edges.kube import credentials
-from gitfed.edges.kube.session import Session
+from gitfed.edges.kube.connection import credentials
+from gitfed.edges.kube.connection.session import Session
 from gitfed.model import leader
 from gitfed.model.base import ClusterName
 from gitfed.model.declared.cluster import Cluster

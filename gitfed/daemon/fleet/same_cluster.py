@@ -6,8 +6,8 @@ import asyncio
 
 from gitfed import errors
 from gitfed.edges.kube import identity
+from gitfed.edges.kube.connection.session import Session
 from gitfed.edges.kube.identity import Identity
-from gitfed.edges.kube.session import Session
 from gitfed.model.base import ClusterName
 
 _FRESH = 1.0

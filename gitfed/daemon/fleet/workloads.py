@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 from gitfed.agent_protocol import values
 from gitfed.daemon.fleet.capacity_probe import Measure
 from gitfed.edges.kube import load, unschedulable
+from gitfed.edges.kube.connection.session import Session
 from gitfed.edges.kube.discovery import Discovery
-from gitfed.edges.kube.session import Session
 from gitfed.errors import LinkError
 from gitfed.model.base import ObjectKey
 from gitfed.model.fleet import Stuck

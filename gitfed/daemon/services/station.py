@@ -15,8 +15,9 @@ from typing import Any, Protocol
 from gitfed import errors
 from gitfed.daemon import trouble
 from gitfed.edges.backoff import Backoff
-from gitfed.edges.kube import endpoint_slices, reflect, translate
-from gitfed.edges.kube.session import Session
+from gitfed.edges.kube import endpoint_slices, reflect
+from gitfed.edges.kube.connection import translate
+from gitfed.edges.kube.connection.session import Session
 from gitfed.model.base import Body, ClusterName, Kind, ObjectKey
 from gitfed.model.fleet import ClusterLive, LiveObject
 from gitfed.services import exchange, slices

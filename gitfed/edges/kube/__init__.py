@@ -1,8 +1,8 @@
 """Kubernetes clusters: how to reach them, what they serve, what lives there, and writing to them.
 
-    credentials   a declared Cluster → Connection, or a refusal that says why; `kubeconfig` and `tokens` read the files
-    session       Connection → requests: timeouts, request budget, failures as `gitfed.errors`
-    translate     answers and the client library's exceptions → `gitfed.errors`; nobody else looks at them
+    connection    a declared Cluster → `credentials`, or a refusal that says why → `session`: requests, timeouts and
+                  their budget; `translate` makes `gitfed.errors` of answers, and nobody else looks at those
+    leases        `lease` and `election`: who may write; `fence`: until when
     discovery     kinds → paths
     facts         one probe → ClusterFacts
     reflect       list, then watch, and again: the loop that observing and the inventory share
@@ -12,9 +12,8 @@
     apply         one Change → ApplyResult; the only module that writes users' objects
     adopt         managed fields of earlier writers → ours
     wait_served   waiting until a kind is served
-    error_text    what the refusal of one object says to a person
 
-The client library costs most of a second to import. It supplies TLS, kubeconfig and proxies (`credentials`, `session`)
-and is imported when the first connection opens; bodies are plain JSON, because its typed layer costs three times a
-request.
+The client library costs most of a second to import, and as much memory as all else that an agent holds. It runs the
+programs that a kubeconfig names, and leader elections, and is imported for these alone; bodies are plain JSON, because
+its typed layer costs three times a request.
 """

@@ -35,9 +35,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from gitfed import errors
-from gitfed.edges.kube import adopt, deletion_check, error_text, session, translate, wait_served
+from gitfed.edges.kube import adopt, deletion_check, wait_served
+from gitfed.edges.kube.connection import error_text, session, translate
+from gitfed.edges.kube.connection.session import Session
 from gitfed.edges.kube.discovery import Discovery, Resource
-from gitfed.edges.kube.session import Session
 from gitfed.model.base import Body, Kind, ObjectKey
 from gitfed.model.fleet import INVALID, ApplyResult, Health, LiveObject
 from gitfed.model.keys import CONFLICT_ANNOTATION, FEDERATION_LABEL, MANAGER, REPLACE_ANNOTATION

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 
-from gitfed.edges.kube.session import Session
+from gitfed.edges.kube.connection.session import Session
 from gitfed.errors import InputError, ObjectExists, ObjectNotFound
 from gitfed.model.keys import NAME_LABEL
 

@@ -19,8 +19,9 @@ from datetime import datetime
 
 from gitfed import errors
 from gitfed.edges.backoff import Backoff
-from gitfed.edges.kube import reflect, translate
-from gitfed.edges.kube.session import Session
+from gitfed.edges.kube import reflect
+from gitfed.edges.kube.connection import translate
+from gitfed.edges.kube.connection.session import Session
 from gitfed.model import allowance, capacity
 from gitfed.model.base import Body
 from gitfed.model.fleet import ClusterFacts, Condition, NodeFacts, QuotaFacts

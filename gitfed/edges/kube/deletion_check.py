@@ -13,9 +13,10 @@ import asyncio
 from typing import Any
 
 from gitfed import errors
-from gitfed.edges.kube import translate, wait_served
+from gitfed.edges.kube import wait_served
+from gitfed.edges.kube.connection import translate
+from gitfed.edges.kube.connection.session import Session
 from gitfed.edges.kube.discovery import Discovery, Resource
-from gitfed.edges.kube.session import Session
 from gitfed.model.base import Body, Kind, ObjectKey
 
 _EVERYWHERE = frozenset({("ServiceAccount", "default"), ("ConfigMap", "kube-root-ca.crt")})

@@ -16,8 +16,8 @@ from typing import Any
 from urllib.parse import quote
 
 from gitfed import errors
-from gitfed.edges.kube import translate
-from gitfed.edges.kube.session import Session
+from gitfed.edges.kube.connection import translate
+from gitfed.edges.kube.connection.session import Session
 from gitfed.model.base import Kind
 from gitfed.model.fleet import ApiEnablements
 

@@ -8,7 +8,7 @@ from typing import Any
 from urllib.parse import quote
 
 from gitfed import errors
-from gitfed.edges.kube.session import Session
+from gitfed.edges.kube.connection.session import Session
 from gitfed.model.base import Body
 from gitfed.model.keys import DISPATCHED_BY, MANAGER, SERVICE_NAME
 

@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from urllib.parse import quote
 
 from gitfed import errors
-from gitfed.edges.kube import reflect, translate
+from gitfed.edges.kube import reflect
+from gitfed.edges.kube.connection import translate
+from gitfed.edges.kube.connection.session import Session
 from gitfed.edges.kube.discovery import Discovery, Resource
-from gitfed.edges.kube.session import Session
 from gitfed.model.base import Body
 from gitfed.model.counting import Count, unheard
 

@@ -24,9 +24,9 @@ from dataclasses import replace
 from datetime import datetime
 
 from gitfed import errors
-from gitfed.edges.kube import translate
+from gitfed.edges.kube.connection import translate
+from gitfed.edges.kube.connection.session import Answer, Session
 from gitfed.edges.kube.discovery import Discovery
-from gitfed.edges.kube.session import Answer, Session
 from gitfed.model.fleet import ApiEnablements, ClusterFacts, Condition, Reach
 
 _HEALTHY = "cluster is healthy and ready to accept workloads"

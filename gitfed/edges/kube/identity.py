@@ -10,8 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from gitfed import errors
+from gitfed.edges.kube.connection.session import Session
 from gitfed.edges.kube.facts import LONGEST
-from gitfed.edges.kube.session import Session
 
 _PATH = "/api/v1/namespaces"
 _QUERY = {"fieldSelector": "metadata.name=kube-system"}

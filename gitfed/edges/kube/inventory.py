@@ -22,8 +22,9 @@ from dataclasses import dataclass, field, replace
 
 from gitfed import errors
 from gitfed.edges.backoff import Backoff
-from gitfed.edges.kube import inventory_format, reflect, shards, translate
-from gitfed.edges.kube.session import Session
+from gitfed.edges.kube import inventory_format, reflect, shards
+from gitfed.edges.kube.connection import translate
+from gitfed.edges.kube.connection.session import Session
 from gitfed.edges.kube.shards import NOT_READ as NOT_READ
 from gitfed.model import leader as leaders
 from gitfed.model.base import Body, ObjectKey

@@ -16,10 +16,10 @@ from typing import Any
 from urllib.parse import quote
 
 from gitfed import errors
-from gitfed.edges.kube import translate
+from gitfed.edges.kube.connection import translate
+from gitfed.edges.kube.connection.session import Session
 from gitfed.edges.kube.discovery import Discovery
 from gitfed.edges.kube.load_source import LoadSource, items_of, mapping_of, selector_text
-from gitfed.edges.kube.session import Session
 from gitfed.model.base import Body, Kind, ObjectKey, group_of
 from gitfed.model.load import ClusterLoad, LoadQuestion, PodLoad, Reading, Sample
 from gitfed.text import quantity

@@ -17,8 +17,8 @@ from urllib.parse import quote
 
 from gitfed import errors
 from gitfed.edges.kube import reflect
+from gitfed.edges.kube.connection.session import Session
 from gitfed.edges.kube.discovery import Discovery
-from gitfed.edges.kube.session import Session
 from gitfed.model.base import Body, Kind, ObjectKey, group_of
 from gitfed.model.load import SCALE_IN_OBJECT, LoadQuestion
 from gitfed.text import selector as selectors

@@ -16,7 +16,8 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from gitfed.edges.kube import reflect, translate
+from gitfed.edges.kube import reflect
+from gitfed.edges.kube.connection import translate
 from gitfed.edges.kube.inventory import Inventory
 from gitfed.model.base import Body, ClusterName, Digest, Kind, ObjectKey
 from gitfed.model.fleet import Health, InventoryEntry, LiveObject

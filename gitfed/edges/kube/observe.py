@@ -23,12 +23,13 @@ from dataclasses import dataclass
 
 from gitfed import errors
 from gitfed.edges.backoff import Backoff
-from gitfed.edges.kube import inventory, reflect, translate
+from gitfed.edges.kube import inventory, reflect
+from gitfed.edges.kube.connection import translate
+from gitfed.edges.kube.connection.session import Session
 from gitfed.edges.kube.discovery import Discovery, Resource
 from gitfed.edges.kube.failed_looks import FailedLooks
 from gitfed.edges.kube.object_cache import Assess, Changed, Sightings, identity, is_listed
 from gitfed.edges.kube.object_cache import Assessment as Assessment
-from gitfed.edges.kube.session import Session
 from gitfed.model.base import Body, ClusterName, Kind, ObjectKey
 from gitfed.model.fleet import ClusterLive, LiveObject
 from gitfed.model.keys import FEDERATION_LABEL

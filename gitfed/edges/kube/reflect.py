@@ -24,8 +24,8 @@ import orjson
 
 from gitfed import errors
 from gitfed.edges.backoff import Backoff
-from gitfed.edges.kube import translate
-from gitfed.edges.kube.session import Session
+from gitfed.edges.kube.connection import translate
+from gitfed.edges.kube.connection.session import Session
 from gitfed.model.base import Body
 
 BACKOFF = Backoff((0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 30.0), 0.0, 0.5)

@@ -8,7 +8,7 @@ import zlib
 from dataclasses import dataclass
 from typing import Any
 
-from gitfed.edges.kube.session import Session
+from gitfed.edges.kube.connection.session import Session
 from gitfed.errors import InputError, ObjectConflict, ObjectExists, ObjectNotFound
 from gitfed.model.keys import NAME_LABEL
 

@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from gitfed import errors
-from gitfed.edges.kube import inventory_format, reflect, translate
-from gitfed.edges.kube.session import MERGE_PATCH, Session
+from gitfed.edges.kube import inventory_format, reflect
+from gitfed.edges.kube.connection import translate
+from gitfed.edges.kube.connection.session import MERGE_PATCH, Session
 from gitfed.model.base import Body, ObjectKey
 from gitfed.model.fleet import InventoryEntry
 from gitfed.model.keys import INVENTORY_LABEL

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from gitfed import errors
-from gitfed.edges.kube.session import Session
+from gitfed.edges.kube.connection.session import Session
 
 _PATH = "/apis/authentication.k8s.io/v1/tokenreviews"
 _TIMEOUT = 5.0

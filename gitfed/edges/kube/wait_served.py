@@ -9,8 +9,8 @@ from __future__ import annotations
 import asyncio
 
 from gitfed import errors
+from gitfed.edges.kube.connection.session import Session
 from gitfed.edges.kube.discovery import Discovery, Resource
-from gitfed.edges.kube.session import Session
 from gitfed.model import definition
 from gitfed.model.base import Kind
 

@@ -23,7 +23,7 @@ from aiohttp import web
 
 from gitfed.edges import oidc
 from gitfed.edges.kube import token_review
-from gitfed.edges.kube.session import Session as ClusterSession
+from gitfed.edges.kube.connection.session import Session as ClusterSession
 from gitfed.errors import IdentityError
 from gitfed.hub.access.agents import Agents, subject_of
 from gitfed.hub.access.caller import Caller, Way

@@ -12,8 +12,8 @@ import aiohttp
 import orjson
 from aiohttp import web
 
-from gitfed.edges.kube import translate
-from gitfed.edges.kube.session import Session, end
+from gitfed.edges.kube.connection import translate
+from gitfed.edges.kube.connection.session import Session, end
 from gitfed.errors import ClusterError
 from gitfed.fleet_api import accept as accept_forms
 from gitfed.fleet_api import headers

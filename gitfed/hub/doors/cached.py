@@ -17,7 +17,7 @@ import orjson
 from aiohttp import web
 from multidict import CIMultiDict
 
-from gitfed.edges.kube.session import Session
+from gitfed.edges.kube.connection.session import Session
 from gitfed.errors import UsageError
 from gitfed.fleet_api import accept, doors, versions
 from gitfed.fleet_api import request as api_request

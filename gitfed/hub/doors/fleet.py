@@ -21,7 +21,7 @@ import orjson
 from aiohttp import web
 from multidict import CIMultiDict
 
-from gitfed.edges.kube.session import give_up
+from gitfed.edges.kube.connection.session import give_up
 from gitfed.errors import ClusterError
 from gitfed.fleet_api import accept, discovery, headers, merge, paging, reviews, versions
 from gitfed.fleet_api import request as api_request

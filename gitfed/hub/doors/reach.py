@@ -9,10 +9,10 @@ import asyncio
 from collections import Counter
 from functools import partial
 
-from gitfed.edges.kube import credentials
-from gitfed.edges.kube.client_settings import ClientSettings
-from gitfed.edges.kube.credentials import Connection
-from gitfed.edges.kube.session import Session
+from gitfed.edges.kube.connection import credentials
+from gitfed.edges.kube.connection.client_settings import ClientSettings
+from gitfed.edges.kube.connection.credentials import Connection
+from gitfed.edges.kube.connection.session import Session
 from gitfed.errors import CredentialsError, NotThere
 from gitfed.hub.server import Hub
 from gitfed.model.base import ClusterName

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import aiohttp
 from aiohttp import web
 
-from gitfed.edges.kube.session import Session, end
+from gitfed.edges.kube.connection.session import Session, end
 from gitfed.errors import ClusterError, CredentialsError
 from gitfed.fleet_api import headers
 from gitfed.http_relay import passing, tunnel

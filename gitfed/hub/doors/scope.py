@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
-from gitfed.edges.kube.session import Session
+from gitfed.edges.kube.connection.session import Session
 from gitfed.errors import CredentialsError, NotThere
 from gitfed.fleet_api.request import Request
 from gitfed.hub.access.rights import Rights

@@ -18,7 +18,7 @@ import orjson
 from aiohttp import web
 from multidict import CIMultiDict
 
-from gitfed.edges.kube.session import Session, give_up
+from gitfed.edges.kube.connection.session import Session, give_up
 from gitfed.errors import ClusterError
 from gitfed.fleet_api import accept, headers, versions, watching
 from gitfed.fleet_api.event_text import EventTexts

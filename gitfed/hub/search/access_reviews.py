@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 
 import orjson
 
-from gitfed.edges.kube import translate
-from gitfed.edges.kube.session import Session, end
+from gitfed.edges.kube.connection import translate
+from gitfed.edges.kube.connection.session import Session, end
 from gitfed.errors import ClusterError
 from gitfed.fleet_api import headers
 from gitfed.fleet_api.request import Request

@@ -14,9 +14,10 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from gitfed import errors
-from gitfed.edges.kube import reflect, translate
+from gitfed.edges.kube import reflect
+from gitfed.edges.kube.connection import translate
+from gitfed.edges.kube.connection.session import Session
 from gitfed.edges.kube.discovery import Discovery, Resource
-from gitfed.edges.kube.session import Session
 from gitfed.fleet_api.request import Request
 from gitfed.hub.search.collection import Budget, Collection, Copy
 from gitfed.model.base import ClusterName

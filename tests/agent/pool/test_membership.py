@@ -13,9 +13,9 @@ import yaml
 
 from gitfed import errors
 from gitfed.agent.pool.membership import Membership, Timing
-from gitfed.edges.kube.fence import Fence
-from gitfed.edges.kube.session import Session
-from gitfed.edges.kube.shared_leases import Record, SharedLeases
+from gitfed.edges.kube.connection.session import Session
+from gitfed.edges.kube.leases.fence import Fence
+from gitfed.edges.kube.leases.shared_leases import Record, SharedLeases
 from gitfed.model.agent_presence import Holding
 from gitfed.model.base import ClusterName
 from gitfed.model.keys import POOL

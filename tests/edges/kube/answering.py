@@ -11,9 +11,9 @@ from typing import Any
 import orjson
 from aiohttp import web
 
-from gitfed.edges.kube.client_settings import ClientSettings
-from gitfed.edges.kube.credentials import Connection
-from gitfed.edges.kube.session import Session
+from gitfed.edges.kube.connection.client_settings import ClientSettings
+from gitfed.edges.kube.connection.credentials import Connection
+from gitfed.edges.kube.connection.session import Session
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 

@@ -16,9 +16,10 @@ from typing import Any
 
 import pytest
 
-from gitfed.edges.kube import apply, credentials
+from gitfed.edges.kube import apply
+from gitfed.edges.kube.connection import credentials
+from gitfed.edges.kube.connection.session import Session
 from gitfed.edges.kube.discovery import Discovery
-from gitfed.edges.kube.session import Session
 from gitfed.model.base import BindingId, Body, Digest, ObjectKey, Origin, key_of
 from gitfed.model.fleet import InventoryEntry, LiveObject
 from gitfed.model.plan import Action, Change, RenderedManifest

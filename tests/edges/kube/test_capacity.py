@@ -14,7 +14,7 @@ from aiohttp import web
 from gitfed.edges.backoff import Backoff
 from gitfed.edges.kube import capacity
 from gitfed.edges.kube.capacity import Room, Watch
-from gitfed.edges.kube.session import Session
+from gitfed.edges.kube.connection.session import Session
 from gitfed.model.declared.cluster import usual_models
 from gitfed.model.fleet import ClusterFacts, Condition, QuotaFacts
 from tests import patience

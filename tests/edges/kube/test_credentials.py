@@ -14,8 +14,8 @@ import trustme
 from aiohttp import web
 
 from gitfed import errors
-from gitfed.edges.kube import credentials
-from gitfed.edges.kube.session import Session
+from gitfed.edges.kube.connection import credentials
+from gitfed.edges.kube.connection.session import Session
 from tests.edges.kube.answering import always, body, serving
 from tests.edges.kube.declared import cluster
 

@@ -8,8 +8,8 @@ import time
 import pytest
 
 from gitfed import errors
-from gitfed.edges.kube.election import Election, Timing
-from gitfed.edges.kube.fence import Fence
+from gitfed.edges.kube.leases.election import Election, Timing
+from gitfed.edges.kube.leases.fence import Fence
 from gitfed.model.leader import Lead
 
 QUICK = Timing(lease=3, renew=2, retry=1)

@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from gitfed.edges.kube import credentials, facts
+from gitfed.edges.kube import facts
+from gitfed.edges.kube.connection import credentials
+from gitfed.edges.kube.connection.session import Session
 from gitfed.edges.kube.discovery import Discovery
-from gitfed.edges.kube.session import Session
 from gitfed.model.fleet import ApiEnablements, ClusterFacts, Condition, Reach
 from tests.edges.kube.answering import body, by_path, connection, serving
 from tests.edges.kube.conftest import Place

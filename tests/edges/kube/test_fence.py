@@ -10,9 +10,9 @@ import pytest
 from aiohttp import web
 
 from gitfed import errors
-from gitfed.edges.kube import fence as fences
-from gitfed.edges.kube.fence import Fence
-from gitfed.edges.kube.session import Session
+from gitfed.edges.kube.connection.session import Session
+from gitfed.edges.kube.leases import fence as fences
+from gitfed.edges.kube.leases.fence import Fence
 from tests.edges.kube.answering import always, body, connection, serving
 
 FOR_EVER = 3600.0

@@ -13,8 +13,8 @@ import pytest
 from gitfed import errors
 from gitfed.edges.backoff import Backoff
 from gitfed.edges.kube import inventory, inventory_format, reflect
-from gitfed.edges.kube.fence import Fence, clock
-from gitfed.edges.kube.session import Answer, Session
+from gitfed.edges.kube.connection.session import Answer, Session
+from gitfed.edges.kube.leases.fence import Fence, clock
 from gitfed.model.base import ObjectKey
 from tests.edges.kube.conftest import Place, entry
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from gitfed.edges.kube import lease
+from gitfed.edges.kube.leases import lease
 from gitfed.model.leader import Lead
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)

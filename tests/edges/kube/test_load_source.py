@@ -11,8 +11,8 @@ import pytest
 
 from gitfed import errors
 from gitfed.edges.kube import load, load_source
+from gitfed.edges.kube.connection.session import Session
 from gitfed.edges.kube.discovery import Discovery, Resource
-from gitfed.edges.kube.session import Session
 from gitfed.model.base import Body, Kind, ObjectKey
 from gitfed.model.load import ClusterLoad, LoadQuestion
 from gitfed.text import selector

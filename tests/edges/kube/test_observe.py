@@ -12,10 +12,11 @@ import pytest
 
 from gitfed import errors
 from gitfed.edges.backoff import Backoff
-from gitfed.edges.kube import apply, object_cache, observe, translate
+from gitfed.edges.kube import apply, object_cache, observe
+from gitfed.edges.kube.connection import translate
+from gitfed.edges.kube.connection.session import Answer, Session
 from gitfed.edges.kube.discovery import Discovery
 from gitfed.edges.kube.inventory import Inventory
-from gitfed.edges.kube.session import Answer, Session
 from gitfed.model.base import Body, Digest, Kind, ObjectKey, key_of
 from gitfed.model.fleet import Health, LiveObject
 from tests import patience

@@ -15,7 +15,7 @@ from aiohttp import web
 from gitfed import errors
 from gitfed.edges.backoff import Backoff
 from gitfed.edges.kube import reflect
-from gitfed.edges.kube.session import Session
+from gitfed.edges.kube.connection.session import Session
 from gitfed.model.base import Body
 from tests import patience
 from tests.edges.kube.answering import Server, body, connection, serving

@@ -10,7 +10,7 @@ import pytest
 from aiohttp import web
 
 from gitfed import errors
-from gitfed.edges.kube import session as sessions
+from gitfed.edges.kube.connection import session as sessions
 from tests.edges.kube.answering import always, body, connection, serving
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from gitfed.edges.kube import inventory_format
-from gitfed.edges.kube.session import Session
+from gitfed.edges.kube.connection.session import Session
 from gitfed.edges.kube.shards import Shards
 from gitfed.model.base import ObjectKey
 from tests.edges.kube.answering import connection

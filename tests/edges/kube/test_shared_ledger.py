@@ -15,9 +15,9 @@ import pytest
 from aiohttp import web
 
 from gitfed.edges import certificates
-from gitfed.edges.kube import credentials
+from gitfed.edges.kube.connection import credentials
+from gitfed.edges.kube.connection.session import Session
 from gitfed.edges.kube.secret_document import SecretDocument, Written
-from gitfed.edges.kube.session import Session
 from gitfed.errors import ClusterUnreachable, InputError, Unauthorized
 from gitfed.hub import routes
 from gitfed.hub.enrolment import bootstrap_tokens, shared_ledger

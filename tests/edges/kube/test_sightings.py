@@ -19,7 +19,7 @@ class Eyes(Sightings):
     def __init__(self) -> None:
         self.in_a_rush = False
         self.judged: list[str] = []
-        from gitfed.edges.kube.session import Session
+        from gitfed.edges.kube.connection.session import Session
 
         self.inventory = Inventory(Session("m1", connection("http://x")), federation=FEDERATION, repository_id="r")
         self.told: list[ObjectKey] = []

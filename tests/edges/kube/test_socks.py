@@ -14,9 +14,9 @@ import pytest
 import trustme
 
 from gitfed import errors
-from gitfed.edges.kube import credentials
-from gitfed.edges.kube.fence import Fence
-from gitfed.edges.kube.session import Session
+from gitfed.edges.kube.connection import credentials
+from gitfed.edges.kube.connection.session import Session
+from gitfed.edges.kube.leases.fence import Fence
 from tests.edges.kube.answering import always, body, serving
 from tests.edges.kube.declared import cluster
 from tests.edges.kube.test_credentials import kubeconfig, secret, sources, tls, with_secret

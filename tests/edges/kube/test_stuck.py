@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from gitfed.edges.kube import unschedulable
-from gitfed.edges.kube.session import Session
+from gitfed.edges.kube.connection.session import Session
 from gitfed.model.base import ObjectKey
 from gitfed.model.capacity import Owner
 from gitfed.model.fleet import Stuck

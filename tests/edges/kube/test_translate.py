@@ -15,7 +15,7 @@ import pytest
 from aiohttp import client_exceptions
 
 from gitfed import errors
-from gitfed.edges.kube import error_text, translate
+from gitfed.edges.kube.connection import error_text, translate
 
 
 def status(code: int, message: str = "said", reason: str = "", **details: Any) -> bytes:

@@ -175,7 +175,7 @@ def command(
     from gitfed.agent.pool.membership import Timing as LeaseTiming
     from gitfed.daemon import logs
     from gitfed.daemon.fleet.cluster_health import Timing
-    from gitfed.edges.kube.credentials import CredentialSources
+    from gitfed.edges.kube.connection.credentials import CredentialSources
     from gitfed.model import agent_identity
     from gitfed.placement.recorded_facts import Thresholds
 

@@ -14,7 +14,7 @@ from gitfed.errors import ClusterError, CredentialsError, SourceError, StateErro
 from gitfed.model.keys import CONTEXT
 
 if TYPE_CHECKING:
-    from gitfed.edges.kube.session import Session
+    from gitfed.edges.kube.connection.session import Session
     from gitfed.model.base import ObjectKey
     from gitfed.offline.leaving import Left
 

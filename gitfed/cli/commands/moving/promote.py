@@ -15,8 +15,8 @@ from gitfed.text import emit
 from gitfed.views import names
 
 if TYPE_CHECKING:
+    from gitfed.edges.kube.connection.session import Session
     from gitfed.edges.kube.discovery import Discovery, Resource
-    from gitfed.edges.kube.session import Session
     from gitfed.model.base import Body
 
 

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable
 
 from gitfed import errors
-from gitfed.edges.kube import translate
+from gitfed.edges.kube.connection import translate
 from gitfed.model.base import Body
 
 RedactText = Callable[[Body, str], str]

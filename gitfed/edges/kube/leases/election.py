@@ -23,7 +23,7 @@ from datetime import UTC, datetime
 from typing import Any, Protocol
 
 from gitfed import errors
-from gitfed.edges.kube.fence import Fence, clock
+from gitfed.edges.kube.leases.fence import Fence, clock
 from gitfed.model.leader import Lead
 
 log = logging.getLogger("gitfed.leader")

@@ -28,8 +28,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gitfed import errors
-from gitfed.edges.kube import addresses, kubeconfig, tokens
-from gitfed.edges.kube.client_settings import ClientSettings
+from gitfed.edges.kube.connection import addresses, kubeconfig, tokens
+from gitfed.edges.kube.connection.client_settings import ClientSettings
 from gitfed.model.keys import CONTEXT, IN_CLUSTER
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from gitfed import errors
-from gitfed.edges.kube.session import Session
+from gitfed.edges.kube.connection.session import Session
 from gitfed.model.keys import PUSHED
 from gitfed.model.leader import Lead
 from gitfed.text import moment

@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 
 from gitfed import errors
-from gitfed.edges.kube.client_settings import ClientSettings
+from gitfed.edges.kube.connection.client_settings import ClientSettings
 
 REREAD = 300.0
 """Seconds after which a token is read again (Karmada: every 5 minutes, and at once after a 401)."""

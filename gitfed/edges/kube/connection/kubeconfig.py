@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from gitfed import errors
-from gitfed.edges.kube import tokens, translate
-from gitfed.edges.kube.client_settings import ClientSettings
+from gitfed.edges.kube.connection import tokens, translate
+from gitfed.edges.kube.connection.client_settings import ClientSettings
 from gitfed.text import yaml
 from gitfed.text.construct import YamlError
 

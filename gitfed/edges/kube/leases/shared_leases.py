@@ -11,8 +11,8 @@ from typing import Any
 from urllib.parse import quote
 
 from gitfed import errors
-from gitfed.edges.kube import lease
-from gitfed.edges.kube.session import Session
+from gitfed.edges.kube.connection.session import Session
+from gitfed.edges.kube.leases import lease
 from gitfed.model.leader import Lead
 
 

@@ -28,10 +28,10 @@ from multidict import CIMultiDict
 
 from gitfed import errors
 from gitfed.edges import no_answer, resolve, socks
-from gitfed.edges.kube import translate
-from gitfed.edges.kube.client_settings import ClientSettings
-from gitfed.edges.kube.credentials import Connection
-from gitfed.edges.kube.fence import Fence
+from gitfed.edges.kube.connection import translate
+from gitfed.edges.kube.connection.client_settings import ClientSettings
+from gitfed.edges.kube.connection.credentials import Connection
+from gitfed.edges.kube.leases.fence import Fence
 from gitfed.model.base import ClusterName
 
 JSON = "application/json"

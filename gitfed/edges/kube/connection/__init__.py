@@ -1,0 +1,1 @@
+"""A way into a cluster: which credential, over which address, and what its refusals mean."""

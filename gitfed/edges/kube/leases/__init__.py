@@ -1,0 +1,1 @@
+"""Who may write: Leases, an election by one, and the fence that a lost one closes."""
