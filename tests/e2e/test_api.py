@@ -65,10 +65,13 @@ def test_a_caller_sees_the_fleet_and_gives_orders(world: World) -> None:
         return status == 200 and [one["health"] for one in found["items"]] == ["Current"] * 6
 
     world.until(applied, "six objects are applied")
-    copies = _data(ann, 0)["binding"]["status"]["aggregatedStatus"]
-    assert [(one["clusterName"], one["applied"], one["health"]) for one in copies] == [
-        ("m1", True, "Healthy"), ("m2", True, "Healthy"),
-    ]  # fmt: skip
+    well = [("m1", True, "Healthy"), ("m2", True, "Healthy")]
+
+    def collected() -> bool:
+        copies = _data(ann, 0)["binding"]["status"]["aggregatedStatus"]
+        return [(one["clusterName"], one["applied"], one["health"]) for one in copies] == well
+
+    world.until(collected, "the status of both copies")
     assert ann.ask("GET", "/decisions")[1]["entries"][0]["what"].startswith(("Applied", "Status at", "Decide for"))
     events = ann.ask("GET", "/decisions/events?object=configmap/shop/c0")[1]["items"]
     assert {one["name"] for one in events} == {"c0"}

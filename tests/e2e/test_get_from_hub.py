@@ -131,12 +131,14 @@ def test_a_watch_outlasts_a_hub_that_is_killed_and_loses_no_change(world: World)
         world.until(lambda: told() == known, "what is new is told")
         first.kill()
         world.push({"policies/one.json": None, "policies/two.json": policy("two", ["m2"], (("v1", "Service"),))})
+        notes = world.directory / "watch.err"
+        world.until(lambda: ": trying again" in notes.read_text(), "that the hub is away is said")
         second = world.daemon("--hub-address", address)
         known += [("ADDED", "two"), ("DELETED", "one")]
         world.until(lambda: told() == known, "what became different meanwhile is told, once")
         watch.send_signal(signal.SIGINT)
         assert watch.wait(patience.SECONDS) == 130
-        said = (world.directory / "watch.err").read_text().splitlines()
+        said = notes.read_text().splitlines()
         assert said[0].endswith(": trying again")
         assert said[1] == f"note: the hub at {url} is back"
         assert second.stop() == 0

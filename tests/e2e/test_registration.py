@@ -7,10 +7,11 @@ import shlex
 import pytest
 import yaml
 
+from tests import needs
 from tests.clusters.rest import RefusedError
 from tests.e2e.world import World, config_map, policy, settings
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, needs.pushed("it brings its agent along")]
 
 BASE = {
     "gitfed.json": settings(),
