@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
@@ -19,8 +19,9 @@ from gitfed.agent import questions, repairs, rules
 from gitfed.agent.cancellation import ended
 from gitfed.agent.reporter import Reporter, state_of
 from gitfed.agent.script_verdicts import ScriptVerdicts
+from gitfed.agent.work_list import WorkList
 from gitfed.agent_protocol import replica, values
-from gitfed.agent_protocol.values import Setup, Task, Wanted
+from gitfed.agent_protocol.values import Setup, Wanted
 from gitfed.daemon.fleet.callbacks import FleetCallbacks
 from gitfed.daemon.fleet.cluster_health import Timing
 from gitfed.daemon.fleet.drift import Assessor
@@ -48,7 +49,6 @@ _CENSUS = 10.0
 """Seconds between two looks at every object, for what moved and is nobody's business at once."""
 _MANY = 100
 """Changes after which the memory is given back that they took on their way."""
-_WRITTEN = ("created", "configured")
 _CALM = 1.0
 """Seconds between two looks for something to repair while the hub is away."""
 
@@ -72,8 +72,6 @@ class Keeper:
         self.member: Member | None = None
         """None: the hub was not heard yet."""
         self.connected = False
-        self.repaired = 0
-        """Repairs that the hub did not order."""
         self._open_session = open_session
         self._timing = timing
         self._concurrency = concurrency
@@ -87,18 +85,9 @@ class Keeper:
         self._wanted: dict[ObjectKey, tuple[Wanted, RenderedManifest]] = {}
         self._begun_anew = False
         """Its member is new, and was told nothing of endpoints."""
-        self._list = 0
+        self._list = WorkList(cluster, self.reporter)
         self._since_given_back = 0
         """Changes that were carried out."""
-        self._tasks: dict[ObjectKey, Task] = {}
-        self._told: dict[ObjectKey, Any] = {}
-        """What these were made of: the hub's word."""
-        self._open: dict[ObjectKey, Change] = {}
-        """Changes of the list that are not done."""
-        self._written: dict[ObjectKey, str] = {}
-        """Digests that lists had written."""
-        self._own: dict[ObjectKey, Change] = {}
-        """Repairs that nobody ordered."""
         self._right: dict[ObjectKey, tuple[RenderedManifest, str]] = {}
         """Where a script found nothing to repair, and in which version."""
         self._verdicts = ScriptVerdicts(self._judged)
@@ -132,8 +121,7 @@ class Keeper:
         for name, value in change.set.items():
             if name.startswith(values.VERDICT):
                 self._judge(values.key_in(name), values.VERDICTS.read(value))
-        if setup.list != self._list:
-            self._take_list(setup)
+        self._take_list(setup)
         self._wake.set()
 
     def _begin(self, setup: Setup) -> None:
@@ -167,7 +155,7 @@ class Keeper:
             lead=self._given,
         )
         self._life = asyncio.create_task(self.member.run(), name=f"member-{self.cluster}")
-        self._list = 0
+        self._list.begin_anew()
         self._begun_anew = True
 
     def _set_up(self, setup: Setup) -> None:
@@ -234,77 +222,28 @@ class Keeper:
 
     # -- the list -----------------------------------------------------------------------------------------------
 
+    @property
+    def repaired(self) -> int:
+        """Repairs that the hub did not order."""
+        return self._list.repaired
+
     def _take_list(self, setup: Setup) -> None:
-        """The present list of changes: what is not in it is not to be done any more."""
         member = self.member
-        if member is None or member.worker is None or not member.ready.is_set():
+        if setup.list == self._list.number or member is None or member.worker is None or not member.ready.is_set():
             return  # the hub hands over to who can write; it is taken when that is so
-        before, self._tasks = self._tasks, {}
-        told_before, self._told = self._told, _of(self.heard.values, values.CHANGE)
-        open_before, self._open = self._open, {}
-        self._own.clear()
-        for key, value in self._told.items():
-            known = before.get(key)
-            if known is not None and told_before[key] is value:
-                task = known  # while a roll-out goes on, each list has most of the one before
-            else:
-                task = self._task(key, value)
-            self._tasks[key] = task
-            if known == task and key in open_before:
-                self._open[key] = open_before[key]
-            elif known != task:
-                bodies = {one: self._body(one) for one in task.bodies}
-                self._open[key] = task.change(self.cluster, bodies, member.view.get(key))
-        entries = [values.ENTRIES.read(value) for value in _of(self.heard.values, values.ENTRY).values()]
-        forget = list(_of(self.heard.values, values.FORGET))
-        self._list = setup.list
-        self.reporter.keep_only(set(self._tasks))
-        self._written = {key: digest for key, digest in self._written.items() if key in self._wanted}
-        self._submit(entries, forget)
-        member.worker.release()
-
-    def _task(self, key: ObjectKey, value: Any) -> Task:
-        """Raises LinkError."""
-        task = values.TASKS.read(value)
-        if task.key != key:
-            raise errors.LinkError(f"the change of {key} is one of {task.key}")
-        return task
-
-    def _submit(self, entries: Any = (), forget: Any = ()) -> None:
-        worker = self.member.worker if self.member is not None else None
-        if worker is None:
-            return
-        urgent = {key for key, task in self._tasks.items() if task.urgent and key in self._open}
-        changes = [*self._open.values(), *(one for key, one in self._own.items() if key not in self._open)]
-        worker.submit(changes, urgent, entries, forget)
-        for key in [key for key in self._open if not worker.has(key)]:
-            # A plan from before our own write was seen: it was dropped, and there is nothing to do.
-            change = self._open.pop(key)
-            self.reporter.finished(key, self._tasks[key].id, change.action, None)
+        self._list.take(setup.list, self.heard.values, member, self._wanted, self._body)
 
     def _finished(self, change: Change, result: ApplyResult) -> None:
         worker = self.member.worker if self.member is not None else None
-        key = change.key
         self._since_given_back += 1
-        left = worker is not None and worker.has(key)
-        task = self._tasks.get(key)
-        own = key in self._own
-        number = task.id if task is not None else 0
-        if not left:
-            self._open.pop(key, None)
-            self._own.pop(key, None)
-        if own and result.outcome in _WRITTEN:
-            self.repaired += 1
-        elif task is not None and task.manifest is not None and not left and result.outcome in (*_WRITTEN, "unchanged"):
-            self._written[key] = task.manifest.digest
-        self.reporter.finished(key, number, change.action, result, left=left, drift=change.drift)
+        self._list.finished(change, result, left=worker is not None and worker.has(change.key))
         level = logging.WARNING if result.outcome == "failed" else logging.INFO
         log.log(
             level,
             "object written" if level == logging.INFO else "change failed",
             extra={
                 "cluster": self.cluster,
-                "object": str(key),
+                "object": str(change.key),
                 "outcome": result.outcome,
                 "error" if level == logging.WARNING else "reason": result.message or str(change.reason),
             },
@@ -347,7 +286,7 @@ class Keeper:
                 if everything:
                     census = now
                 self._tell(everything=everything)
-                if everything and self._since_given_back > _MANY and not self._open:
+                if everything and self._since_given_back > _MANY and not self._list.open:
                     self._since_given_back = 0
                     await asyncio.to_thread(free_memory.give_back)
                 if not self.connected and now - repaired >= _CALM:
@@ -373,14 +312,13 @@ class Keeper:
         member, setup = self.member, self._setup
         if member is None or setup is None:
             return
-        if setup.list != self._list:
-            self._take_list(setup)  # it was not ready when the list came
+        self._take_list(setup)  # it may not have been ready when the list came
         if self._life is not None and self._life.done():
             errors_of = self._life.exception() if not self._life.cancelled() else None
             log.error("the member ended", extra={"cluster": self.cluster, "error": str(errors_of)})
             self._begin(setup)
             return
-        state = state_of(member, list_number=self._list, led=self._given.term)
+        state = state_of(member, list_number=self._list.number, led=self._given.term)
         sharing = values.SHARING in self.heard.values
         if self.reporter.tell(member, state, everything=everything, endpoints=sharing):
             self.poke()
@@ -397,7 +335,7 @@ class Keeper:
             return
         suspects: dict[ObjectKey, repairs.Suspect] = {}
         for key, (wanted, manifest) in self._wanted.items():
-            if key in self._open or not self._may_repair(key, wanted):
+            if key in self._list.open or not self._may_repair(key, wanted):
                 continue
             seen = member.view.get(key)
             version = seen.resource_version if seen is not None else ""
@@ -408,20 +346,18 @@ class Keeper:
             found = await asyncio.to_thread(repairs.find, suspects, live, interpreter)
         else:
             found = repairs.find(suspects, live, interpreter)
-        if self.connected or member is not self.member:
+        if self.connected or member is not self.member or member.worker is None:
             return
         for key in suspects.keys() - found.keys():
             if (seen := suspects[key].live) is not None:
                 self._right[key] = (suspects[key].rendered, seen.resource_version)
-        if found.keys() != self._own.keys() or any(found[key].rendered is not self._own[key].rendered for key in found):
-            self._own = found
-            self._submit()
+        self._list.repair(found, member.worker)
 
     def _may_repair(self, key: ObjectKey, wanted: Wanted) -> bool:
         if wanted.repair:
             return True
         # The hub went away before its next plan could say so: this very version was written.
-        return wanted.once_written and self._written.get(key) == wanted.digest
+        return wanted.once_written and self._list.has_written(key, wanted.digest)
 
     # -- questions ----------------------------------------------------------------------------------------------
 
@@ -430,10 +366,6 @@ class Keeper:
         said = await questions.answer(self.member, what, about)
         self._tell(everything=what == questions.LOOK_ANEW)
         return said
-
-
-def _of(found: Mapping[str, Any], what: str) -> dict[ObjectKey, Any]:
-    return {values.key_in(name): value for name, value in found.items() if name.startswith(what)}
 
 
 def declared_in(setup: Setup, name: ClusterName) -> Cluster:

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 
+from gitfed.agent import work_list
 from gitfed.agent.cancellation import ended
 from gitfed.agent.keeper import Keeper
 from gitfed.agent_protocol import replica, values
@@ -95,18 +96,17 @@ async def test_of_a_list_that_is_told_again_the_agent_reads_what_is_news() -> No
         hub.follow(expected(*(rendered(name, "1") for name in "abc"), changes=(held, added)))
         assert hub.worker is not None
         hub.worker.submit([held], [])
-        await until(lambda: key("b") in keeper._tasks)
-        task = keeper._tasks[key("b")]
+        await until(lambda: key("b") in keeper._list.tasks)
+        task = keeper._list.tasks[key("b")]
         hub.worker.submit([held, added], [])
-        await until(lambda: key("c") in keeper._tasks)
-        assert keeper._tasks[key("b")] is task
+        await until(lambda: key("c") in keeper._list.tasks)
+        assert keeper._list.tasks[key("b")] is task
 
 
 def test_a_change_under_the_name_of_another_object_ends_the_connection() -> None:
-    keeper = Keeper("m1", lambda cluster: pytest.fail("nobody asks the cluster"))
     said = values.TASKS.json(values.Task(1, key("a"), "v1", Action.CREATE))
     with pytest.raises(LinkError, match="the change of ConfigMap/default/b is one of ConfigMap/default/a"):
-        keeper._task(key("b"), said)
+        work_list.task_of(key("b"), said)
 
 
 async def test_a_cut_at_any_moment_of_a_roll_out_neither_loses_nor_doubles_anything() -> None:
@@ -161,7 +161,7 @@ async def test_what_the_plan_wants_left_alone_is_left_alone_without_the_hub() ->
         seen = key("a")
         await until(lambda: keeper.member.view.get(seen).matches is None)  # type: ignore[union-attr]
         await keeper._repair()
-        assert (keeper._own, await place.value("a")) == ({}, "2")
+        assert (keeper._list.repairs, await place.value("a")) == ({}, "2")
 
 
 async def test_an_agent_that_begins_without_the_hub_writes_nothing() -> None:
