@@ -26,7 +26,7 @@ from gitfed.agent.keeper import Keeper
 from gitfed.agent.streams import Streams
 from gitfed.agent_protocol import frames, link
 from gitfed.agent_protocol.socket import WebSocket
-from gitfed.edges import certificates
+from gitfed.edges import own_certificate
 from gitfed.edges.backoff import Backoff
 from gitfed.model import agent_identity
 from gitfed.model.agent_identity import AgentName
@@ -64,14 +64,16 @@ class Hub:
         """Whose the certificate is. Raises InputError, UsageError."""
         path = self.credentials / "tls.crt"
         try:
-            name, groups = certificates.subject(path.read_bytes())
+            shown = own_certificate.read(path.read_bytes())
         except OSError as error:
             raise errors.UsageError(
                 f"{path} cannot be read: {error.strerror}", hint="gitfed register makes an agent's certificate"
             ) from error
-        agent = agent_identity.agent_of(name, groups)
+        agent = agent_identity.agent_of(shown.common_name, shown.organizations)
         if agent is None:
-            raise errors.InputError(f"{path} is {name or 'nobody'}'s, and no agent's", hint="gitfed register makes one")
+            raise errors.InputError(
+                f"{path} is {shown.common_name or 'nobody'}'s, and no agent's", hint="gitfed register makes one"
+            )
         return agent
 
     def context(self) -> ssl.SSLContext:

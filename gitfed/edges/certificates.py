@@ -125,17 +125,6 @@ class Authority:
         return builder.sign(self._key, hashes.SHA256())
 
 
-def subject(pem: bytes) -> tuple[str, tuple[str, ...]]:
-    """Common name and organizations of a certificate; "" without exactly one name. Raises InputError."""
-    try:
-        found = x509.load_pem_x509_certificate(pem).subject
-    except ValueError as error:
-        raise InputError("this is no certificate in PEM form") from error
-    names = found.get_attributes_for_oid(NameOID.COMMON_NAME)
-    groups = found.get_attributes_for_oid(NameOID.ORGANIZATION_NAME)
-    return str(names[0].value) if len(names) == 1 else "", tuple(str(group.value) for group in groups)
-
-
 def end_of(certificate: bytes) -> datetime | None:
     """Until when a certificate in PEM form holds; None: it is none."""
     try:

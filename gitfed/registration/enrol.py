@@ -4,18 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 
 from gitfed import errors
-from gitfed.edges import certificate_pins, signing_request
+from gitfed.edges import signing_request
 from gitfed.edges.kube.connection.session import Session
 from gitfed.model import agent_identity
 from gitfed.model.agent_identity import AgentName
-from gitfed.registration import hub_client, member_steps
+from gitfed.registration import hub_client, hub_discovery, member_steps, renewal
 from gitfed.registration.agent_manifests import Agent, Identity
-
-_LIFE_LEFT = 0.2
-"""Of a certificate's life: then the next one is asked for (Karmada: certRotation)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,12 +33,12 @@ async def register(session: Session, asked: Asked, tell: Callable[[str], None]) 
     tell("[preflight] All pre-flight checks were passed")
 
     tell(f"[discovery] Asking {agent.hub} for its authority")
-    authorities = await hub_client.discover(agent.hub, asked.pins, timeout=asked.discovery_timeout)
+    authorities = await hub_discovery.discover(agent.hub, asked.pins, timeout=asked.discovery_timeout)
     earlier = present.identity or Identity(b"")
     identity = Identity(authorities, b"", earlier.key or signing_request.new_key())
 
     tell(f"[certificate] Asking for a certificate of {agent_identity.common_name(agent.cluster)}")
-    certificate = await renewed(agent.hub, agent.cluster, replace(earlier, authorities=authorities))
+    certificate = await renewal.renewed(agent.hub, agent.cluster, replace(earlier, authorities=authorities))
     if certificate is None:
         await member_steps.put_identity(session, agent, identity)
         certificate = await _first(asked, identity)
@@ -52,30 +48,9 @@ async def register(session: Session, asked: Asked, tell: Callable[[str], None]) 
     await member_steps.put_workload(session, agent)
 
 
-async def renewed(hub: str, cluster: AgentName, identity: Identity) -> bytes | None:
-    """The next certificate for who has one that counts; None: there is none. Raises HubUnreachable."""
-    if not identity.certificate or not identity.key:
-        return None
-    try:
-        found = certificate_pins.read(identity.certificate)
-        if found.ends <= datetime.now(UTC):
-            return None
-        request = _request(identity.key, cluster)
-        answer = await hub_client.next_certificate(hub, identity, request)
-    except errors.InputError:
-        return None
-    return _checked(answer.body, identity) if answer.status == 201 else None
-
-
-def due(certificate: bytes, now: datetime) -> bool:
-    """Whether it is time for the next one. Raises InputError."""
-    found = certificate_pins.read(certificate)
-    return now >= found.ends - (found.ends - found.begins) * _LIFE_LEFT
-
-
 async def join_pool(pool: str, hub: str, token: str, pins: Collection[str], timeout: float, *, key: bytes) -> Identity:
     """What the members of a pool are known by. With the same key it can be done again. Raises as `register`."""
-    authorities = await hub_client.discover(hub, pins, timeout=timeout)
+    authorities = await hub_discovery.discover(hub, pins, timeout=timeout)
     identity = Identity(authorities, b"", key)
     return replace(identity, certificate=await _signed(hub, token, agent_identity.of_pool(pool), identity))
 
@@ -90,22 +65,11 @@ async def _signed(hub: str, token: str, agent: AgentName, identity: Identity) ->
     if answer.status != 201:
         hint = _HINTS.get(answer.status, "the hub's log says more (logger gitfed.audit)")
         raise errors.HubError(f"the hub {hub} refuses: {answer.text}", hint=hint)
-    return _checked(answer.body, identity)
+    return renewal.checked(answer.body, request)
 
 
 def _request(key: bytes, agent: AgentName) -> bytes:
     return signing_request.make(key, agent_identity.common_name(agent), agent_identity.group(agent))
-
-
-def _checked(certificate: bytes, identity: Identity) -> bytes:
-    """Raises HubError for what is no certificate of our key."""
-    try:
-        request = signing_request.read(signing_request.make(identity.key, "key", "key"))
-        if certificate_pins.read(certificate).key == request.key_digest:
-            return certificate
-    except errors.InputError as error:
-        raise errors.HubError("the hub answers with what is no certificate") from error
-    raise errors.HubError("the hub answers with a certificate of another key")
 
 
 _HINTS = {

@@ -18,7 +18,7 @@ from gitfed.edges.backoff import Backoff
 from gitfed.edges.kube.connection.session import MERGE_PATCH, Session
 from gitfed.errors import GitfedError, HubError
 from gitfed.model.agent_identity import AgentName
-from gitfed.registration import enrol
+from gitfed.registration import renewal
 from gitfed.registration.agent_manifests import Identity
 
 log = logging.getLogger("gitfed.agent")
@@ -59,9 +59,9 @@ class Rotation:
         identity = await asyncio.to_thread(self._identity)
         # A mounted Secret changes a minute or so after it was written: no reason to ask twice.
         newest = self._kept or identity.certificate
-        if not enrol.due(newest, now):
+        if not renewal.due(newest, now):
             return False
-        certificate = await enrol.renewed(self._hub, self._cluster, identity)
+        certificate = await renewal.renewed(self._hub, self._cluster, identity)
         if certificate is None:
             raise HubError("the hub renews no certificate for this agent")
         await self._keep(certificate)

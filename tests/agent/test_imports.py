@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from datetime import timedelta
 from pathlib import Path
 
 import orjson
 import pytest
 
+from gitfed.edges.certificates import Authority
+from gitfed.model import agent_identity
+
 _IN_NO_AGENT = (
     "gitfed.daemon.cycle", "gitfed.daemon.wiring", "gitfed.daemon.fleet.fleet", "gitfed.planning.build",
     "gitfed.planning.context", "gitfed.placement.scheduling.schedule", "gitfed.source.repo", "gitfed.edges.git",
-    "gitfed.edges.state", "gitfed.hub.server", "gitfed.kubesim", "git", "jinja2", "kubernetes", "prometheus_client",
+    "gitfed.edges.state", "gitfed.hub.server", "gitfed.kubesim", "cryptography", "git", "jinja2", "kubernetes", "lupa",
+    "prometheus_client",
 )  # fmt: skip
 
 
@@ -46,3 +51,34 @@ def test_a_way_into_a_cluster_needs_no_client_library(tmp_path: Path) -> None:
     command = [sys.executable, "-c", _REACHES, str(config)]
     done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=180)
     assert done.stdout.split() == []
+
+
+_KNOWS_ITSELF = """
+import asyncio, sys
+from datetime import UTC, datetime
+from pathlib import Path
+from gitfed.agent import serve
+from gitfed.agent.dial import Hub
+from gitfed.registration.rotation import Rotation, in_folder
+folder = Path(sys.argv[1])
+hub = Hub("https://127.0.0.1:1", folder)
+hub.context()
+rotation = Rotation("127.0.0.1:1", hub.cluster(), folder, in_folder(folder))
+assert not asyncio.run(rotation.once(datetime.now(UTC)))
+try:
+    asyncio.run(rotation.once(datetime(2999, 1, 1, tzinfo=UTC)))
+except Exception as error:
+    print(type(error).__name__)
+print(*(one for one in ("cryptography",) if one in sys.modules))
+"""
+
+
+def test_an_agent_reads_and_renews_its_certificate_without_cryptography(tmp_path: Path) -> None:
+    authority = Authority.open(tmp_path / "hub")
+    name, group = agent_identity.common_name("edge-1"), agent_identity.group("edge-1")
+    pair = authority.client(name, [group], timedelta(days=30))
+    for file, content in (("ca.crt", authority.certificate), ("tls.crt", pair.certificate), ("tls.key", pair.key)):
+        (tmp_path / file).write_bytes(content)
+    command = [sys.executable, "-c", _KNOWS_ITSELF, str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=180)
+    assert done.stdout.split() == ["HubUnreachable"]

@@ -17,7 +17,7 @@ from gitfed.cli.commands.clusters import unjoin
 from gitfed.edges import certificate_pins
 from gitfed.edges.certificates import Authority
 from gitfed.edges.kube.connection.session import Session
-from gitfed.registration import agent_manifests, enrol, hub_client, member_steps
+from gitfed.registration import agent_manifests, enrol, hub_client, hub_discovery, member_steps, renewal
 from gitfed.registration.agent_manifests import Agent, Identity
 from gitfed.registration.enrol import Asked
 from tests import patience
@@ -178,7 +178,7 @@ async def test_an_authority_that_is_not_the_pinned_one_is_refused_before_the_tok
 async def test_any_one_of_several_pins_is_enough(tmp_path: Path) -> None:
     async with staged(tmp_path, options=EVERYWHERE) as hub:
         pins = ("sha256:" + "0" * 64, *certificate_pins.pins(hub.authority.encode()))
-        assert await hub_client.discover(f"127.0.0.1:{hub.port}", pins, timeout=0) == hub.authority.encode()
+        assert await hub_discovery.discover(f"127.0.0.1:{hub.port}", pins, timeout=0) == hub.authority.encode()
 
 
 async def test_a_server_that_shows_the_right_authority_and_has_not_its_key_is_refused(tmp_path: Path) -> None:
@@ -188,12 +188,12 @@ async def test_a_server_that_shows_the_right_authority_and_has_not_its_key_is_re
         assert hub.hub.identity is not None
         hub.hub.identity.authority = other  # what it tells is another's
         with pytest.raises(errors.HubUnreachable, match="its certificate is not trusted"):
-            await hub_client.discover(f"127.0.0.1:{hub.port}", certificate_pins.pins(other.certificate), timeout=0)
+            await hub_discovery.discover(f"127.0.0.1:{hub.port}", certificate_pins.pins(other.certificate), timeout=0)
 
 
 async def test_a_hub_that_does_not_answer_is_named() -> None:
     with pytest.raises(errors.HubUnreachable, match=r"^the hub 127\.0\.0\.1:1"):
-        await hub_client.discover("127.0.0.1:1", (), timeout=0)
+        await hub_discovery.discover("127.0.0.1:1", (), timeout=0)
 
 
 # -- leaving ----------------------------------------------------------------------------------------------------
@@ -234,14 +234,14 @@ async def test_an_agent_has_stopped_when_its_pods_have_ended(member: EmbeddedFle
 def test_a_certificate_is_renewed_when_a_fifth_of_its_life_is_left(tmp_path: Path) -> None:
     now = datetime.now(UTC)
     pair = Authority.open(tmp_path).client("ann", [], timedelta(days=10), now=now)
-    assert not enrol.due(pair.certificate, now + timedelta(days=7, hours=23))
-    assert enrol.due(pair.certificate, now + timedelta(days=8))
+    assert not renewal.due(pair.certificate, now + timedelta(days=7, hours=23))
+    assert renewal.due(pair.certificate, now + timedelta(days=8))
 
 
 async def test_a_certificate_that_is_over_is_not_shown(tmp_path: Path) -> None:
     pair = Authority.open(tmp_path).client("ann", [], timedelta(hours=1), now=datetime.now(UTC) - timedelta(days=1))
     identity = Identity(pair.certificate, pair.certificate, pair.key)
-    assert await enrol.renewed("127.0.0.1:1", "edge-1", identity) is None
+    assert await renewal.renewed("127.0.0.1:1", "edge-1", identity) is None
 
 
 def test_what_is_shown_of_the_secret_has_no_key() -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from gitfed import errors
 from gitfed.edges.backoff import Backoff
-from gitfed.registration import agent_manifests, enrol, rotation
+from gitfed.registration import agent_manifests, enrol, renewal, rotation
 from gitfed.registration.rotation import Rotation, in_folder, in_secret
 from tests.clusters.cable import Cables
 from tests.clusters.embedded import EmbeddedFleet
@@ -89,7 +89,7 @@ async def test_a_renewal_that_fails_is_tried_again_soon_and_then_less_often(
 
     assert rotation.AGAIN.pauses[0] < rotation.AGAIN.longest == rotation.LOOK
     monkeypatch.setattr(rotation, "AGAIN", Brief((0.01,)))
-    monkeypatch.setattr(enrol, "_LIFE_LEFT", 1.0)  # it is due from its first moment
+    monkeypatch.setattr(renewal, "_LIFE_LEFT", 1.0)  # it is due from its first moment
     caplog.set_level(logging.INFO, "gitfed.agent")
     with Cables() as cables:
         way = cables.to()
