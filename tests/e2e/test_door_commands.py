@@ -17,8 +17,6 @@ from pathlib import Path
 
 import pytest
 
-from kubesim.controllers import Settings
-from kubesim.fleet import ClusterSpec, Fleet
 from tests import needs, patience
 from tests.clusters import beside
 from tests.clusters.node import node
@@ -42,20 +40,6 @@ _POD_SPEC = {"containers": [{"name": "web", "image": "nginx:1", "ports": [{"cont
 
 
 @contextlib.contextmanager
-def _embedded(names: list[str], directory: Path) -> Iterator[World]:
-    quick = Settings(start_seconds=0.05, stop_seconds=0.02, job_seconds=0.05)
-    loop, fleet = beside.Loop(), Fleet([ClusterSpec(name=name, nodes=1) for name in names], settings=quick)
-    loop.call(fleet.__aenter__())
-    try:
-        fleet.write_kubeconfig(directory / "kubeconfig")
-        with contextlib.closing(World(directory, directory / "kubeconfig", names, {})) as world:
-            yield world
-    finally:
-        loop.call(fleet.__aexit__(None, None, None))
-        loop.close()
-
-
-@contextlib.contextmanager
 def _real(names: list[str], directory: Path) -> Iterator[World]:
     with worlds.real(names, directory) as world, contextlib.ExitStack() as stack:
         loop = beside.Loop()
@@ -75,7 +59,7 @@ Doors = Mapping[str, Kubectl]
 @pytest.fixture(
     scope="module",
     params=[
-        pytest.param(_embedded, id="embedded"),
+        pytest.param(worlds.embedded_with_pods, id="embedded"),
         pytest.param(_real, id="real", marks=needs.program("kube-apiserver", "etcd")),
     ],
 )

@@ -13,6 +13,8 @@ from typing import Any
 
 import pytest
 
+from kubesim.controllers import Settings
+from kubesim.fleet import ClusterSpec, Fleet
 from tests import needs
 from tests.clusters import beside
 from tests.clusters.apiserver import RealApiServer, real_fleet
@@ -29,6 +31,21 @@ def embedded(names: list[str], directory: Path, kind: type[World] = KIND) -> Ite
     with contextlib.ExitStack() as stack:
         fleet = stack.enter_context(EmbeddedFleet(names, directory))
         yield stack.enter_context(contextlib.closing(kind(directory, fleet.kubeconfig, names, fleet.servers)))
+
+
+@contextlib.contextmanager
+def embedded_with_pods(names: list[str], directory: Path) -> Iterator[World]:
+    """Each cluster has a node, and pods run there."""
+    quick = Settings(start_seconds=0.05, stop_seconds=0.02, job_seconds=0.05)
+    loop, fleet = beside.Loop(), Fleet([ClusterSpec(name=name, nodes=1) for name in names], settings=quick)
+    loop.call(fleet.__aenter__())
+    try:
+        fleet.write_kubeconfig(directory / "kubeconfig")
+        with contextlib.closing(World(directory, directory / "kubeconfig", names, {})) as world:
+            yield world
+    finally:
+        loop.call(fleet.__aexit__(None, None, None))
+        loop.close()
 
 
 @contextlib.contextmanager
