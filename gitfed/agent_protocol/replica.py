@@ -29,6 +29,8 @@ MOST_BYTES = 256 << 20
 """Of one change: what one agent says must not fill the hub's memory."""
 _ENVELOPE = 4096
 """Bytes that a frame has beside one value and its key."""
+_NOTHING = hashlib.sha256().hexdigest()[:32]
+"""The digest of a bucket that holds no key."""
 
 
 class Change(NamedTuple):
@@ -41,9 +43,11 @@ class Change(NamedTuple):
 class Told:
     """What this side says."""
 
-    def __init__(self, *, whole: bool = True) -> None:
-        """`whole`: False while only a part of what is to be said is known (`complete`)."""
+    def __init__(self, *, whole: bool = True, at_once: Iterable[str] = ()) -> None:
+        """`whole`: False while what is to be said is known in part only, or not for good (`complete`). `at_once`: keys
+        that are said all the same to who has no others."""
         self._whole = whole
+        self._at_once = frozenset(map(bucket, at_once))
         self._theirs: list[str] = []
         """What the other side has, as long as nothing is said to it."""
         self._values: dict[str, bytes] = {}
@@ -97,7 +101,7 @@ class Told:
 
     def connect(self, digests: Iterable[str]) -> None:
         """A new connection: the other side has what these digests tell. Who knows only a part so far says nothing to
-        somebody who has more: that would be taken away, and be sent again in a moment."""
+        somebody who has more: that would be taken away, or become another value, and be sent again in a moment."""
         theirs = list(digests)
         self._number, self._under_way, self._connected = 0, False, True
         if not self._whole and self._has_more(theirs):
@@ -106,9 +110,8 @@ class Told:
         self._compare(theirs)
 
     def _has_more(self, theirs: list[str]) -> bool:
-        """Whether these digests tell of keys that are none of ours."""
-        ours, nothing = {bucket(key) for key in self._values}, digests_of({})
-        return any(number not in ours and one != nothing[number % BUCKETS] for number, one in enumerate(theirs))
+        """Whether these digests tell of other keys than those that are said at once."""
+        return any(one != _NOTHING and number not in self._at_once for number, one in enumerate(theirs))
 
     def complete(self) -> None:
         """All is known now: what the other side has and should not have is no more to be spared."""

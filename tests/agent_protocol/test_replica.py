@@ -172,6 +172,34 @@ def test_who_has_nothing_is_told_a_part_at_once() -> None:
     assert [part.set.keys() for part in told.next()] == [{"setup"}]
 
 
+def test_who_has_more_is_told_nothing_while_what_is_said_is_not_for_good() -> None:
+    before, heard = Told(), Heard()
+    for number in range(500):
+        before.put(f"object/{number}", number)
+    Wire(before, heard).settle()
+    told = Told(whole=False, at_once=["setup"])
+    told.put("setup", "new")
+    for number in range(500):
+        told.put(f"object/{number}", "unknown")
+    told.connect(heard.connect())
+    assert told.next() == []
+    for number in range(500):
+        told.put(f"object/{number}", number)
+    told.complete()
+    assert {bucket(key) for part in told.next() for key in part.set} == {bucket("setup")}
+
+
+def test_who_has_only_what_is_said_at_once_is_told_it_again() -> None:
+    heard = Heard()
+    before = Told()
+    before.put("setup", "old")
+    Wire(before, heard).settle()
+    told = Told(whole=False, at_once=["setup"])
+    told.put("setup", "new")
+    told.connect(heard.connect())
+    assert [part.set.keys() for part in told.next()] == [{"setup"}]
+
+
 def test_a_part_that_was_held_back_is_forgotten_with_its_connection() -> None:
     told = Told(whole=False)
     told.connect(["x"] * BUCKETS)

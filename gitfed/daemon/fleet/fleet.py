@@ -86,6 +86,8 @@ class Fleet:
         self._hidden = redact.Hidden(())
         self._followed: tuple[Plan, Repairs] | None = None
         """What clusters were told last to follow."""
+        self._heard_of: frozenset[ClusterName] = frozenset()
+        """Pulled clusters of which the last snapshot has what their agents told."""
         self._touched: set[ObjectKey] = set()
         """Objects of which a cluster or a roll-out told something new, whether or not a plan has to know it."""
 
@@ -243,6 +245,8 @@ class Fleet:
     def snapshot(self, repo: RepoSnapshot) -> FleetSnapshot:
         """Facts and objects as known now."""
         self.differs = False
+        pulled = (one for one in self.members.values() if isinstance(one, PulledMember))
+        self._heard_of = frozenset(one.name for one in pulled if one.has_told)
         return FleetSnapshot(
             FactsRef("live", taken_at=self._options.now()),
             {name: self.members[name].facts for name in repo.clusters if name in self.members},
@@ -326,6 +330,7 @@ class Fleet:
             versions,
             unlike_in(pulled, plan),
             news_in(plan, before[0]) if before and before[1] == repairs else None,
+            self._heard_of,
         )
         for member in self.members.values():
             member.follow(expected)

@@ -93,6 +93,9 @@ class Expected:
     """Objects that are not as the plan wants them, in clusters that compare by themselves: `unlike_in`."""
     news: frozenset[ObjectKey] | None = None
     """Objects of which anything but `unlike` may be another thing than in the plan before; None: any."""
+    heard_of: frozenset[ClusterName] | None = None
+    """Clusters whose agents had told how they are before this was planned: of others a plan knows nothing yet, and
+    what it says of them is not for good. None: all."""
 
 
 def unlike_in(clusters: Collection[ClusterName], plan: Plan) -> dict[ClusterName, dict[ObjectKey, bool]]:

@@ -159,6 +159,11 @@ class PulledMember:
         """Whether its agent was heard within a lease, and this process is who listens to it."""
         return self._heard_at is not None and not self._was_lost and not self.agent.ended
 
+    @property
+    def has_told(self) -> bool:
+        """Whether an agent told this process how the cluster is, at any time."""
+        return self.reports.state is not None
+
     # -- life ---------------------------------------------------------------------------------------------------
 
     async def run(self) -> None:

@@ -80,7 +80,7 @@ class Slice:
     """`told` is what is said; `setup` is said with `tell`."""
 
     def __init__(self, cluster: ClusterName, federation: str) -> None:
-        self.told = Told(whole=False)
+        self.told = Told(whole=False, at_once=(values.SETUP, values.SHARING))
         self.setup = Setup(federation)
         self.tasks: dict[ObjectKey, tuple[Task, Change]] = {}
         """The present list."""
@@ -126,7 +126,10 @@ class Slice:
         self._unlike, self._followed = unlike, True
         self._teach(expected.versions, expected.interpreter)
         self.tell(kinds=tuple(sorted(expected.kinds)))
-        self.told.complete()  # an agent that was here before this process keeps what it has until now
+        if expected.heard_of is None or self._cluster in expected.heard_of:
+            # Until now an agent that was here before this process keeps what it has: a plan that is made before it is
+            # heard of leaves each of its objects alone, and the next one wants them as they were.
+            self.told.complete()
 
     def _to_look_at(
         self, expected: Expected, manifests: Mapping[ObjectKey, Any], unlike: Mapping[ObjectKey, bool]
