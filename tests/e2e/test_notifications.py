@@ -35,9 +35,8 @@ def test_what_was_owed_when_the_daemon_was_killed_is_told_by_the_next_and_told_o
         world.until(lambda: len(world.objects("m2", "ConfigMap", "shop")) == 3, "the fleet is as it should be")
         world.push({f"maps/{number}.json": None for number in range(3)})
         world.until(lambda: listener.refused >= 1, "somebody should be told")
-        assert daemon.said("a notification is not delivered")[0]["error"] == (
-            "the target bus answers HTTP 503 Service Unavailable"
-        )
+        said = world.until(lambda: daemon.said("a notification is not delivered"), "that it was not is logged")
+        assert said[0]["error"] == "the target bus answers HTTP 503 Service Unavailable"
         daemon.kill()
         listener.away = False
         daemon = world.daemon(*arguments)
