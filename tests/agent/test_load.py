@@ -36,7 +36,8 @@ async def used(hub: PulledMember) -> ClusterLoad:
     async with asyncio.timeout(patience.SECONDS):
         while True:
             found = (await hub.workloads.load([question(WEB)]))[WEB]
-            if found.readings and len(found.readings[0].samples) == 2 and found.observed == 2:
+            running = [one.phase for one in found.pods] == ["Running"] * 2  # they were asked for before the samples
+            if running and len(found.readings[0].samples) == 2 and found.observed == 2:
                 return found
             await asyncio.sleep(0.02)
 
