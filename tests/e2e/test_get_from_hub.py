@@ -136,6 +136,7 @@ def test_a_watch_outlasts_a_hub_that_is_killed_and_loses_no_change(world: World)
         second = world.daemon("--hub-address", address)
         known += [("ADDED", "two"), ("DELETED", "one")]
         world.until(lambda: told() == known, "what became different meanwhile is told, once")
+        world.until(lambda: "is back" in notes.read_text(), "that the hub is back is said")
         watch.send_signal(signal.SIGINT)
         assert watch.wait(patience.SECONDS) == 130
         said = notes.read_text().splitlines()
