@@ -1,8 +1,8 @@
 """API servers for `bench.doors`, as little of one as is asked for: a ConfigMap, and watches that tell as many events a
 second as wanted. `python -m bench.played_members FOLDER CLUSTERS WATCHES EVENTS RATE` writes the kubeconfig there.
 
-Each watch tells the same EVENTS events; all begin together, once WATCHES of each cluster are open. A watch whose reader
-is slow is waited for: a real server would end it.
+Each watch tells the same EVENTS events, of versions after the 1 that is listed; all begin together, once WATCHES of
+each cluster are open. A watch whose reader is slow is waited for: a real server would end it.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Members:
     def _chunk(self, first: int) -> bytes:
         numbers = range(first, min(first + self._each, self._events))
         lines = b"".join(
-            orjson.dumps({"type": "MODIFIED", "object": body("one", number + 1)}) + b"\n" for number in numbers
+            orjson.dumps({"type": "MODIFIED", "object": body("one", number + 2)}) + b"\n" for number in numbers
         )
         return b"%x\r\n%b\r\n" % (len(lines), lines)
 
