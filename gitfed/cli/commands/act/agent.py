@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from gitfed.cli import exits, options
+from gitfed.cli import exits, log_options, options
 
 _SHORTEST_LEASE, _LONGEST_LEASE = 3, 60
 
@@ -119,20 +119,7 @@ _SHORTEST_LEASE, _LONGEST_LEASE = 3, 60
     default="127.0.0.1:0",
     help='Where /livez, /readyz and /metrics answer; "": nowhere.  [default: any port here]',
 )
-@options.option(
-    "--logging-format",
-    type=click.Choice(["text", "json"]),
-    default="text",
-    show_default=True,
-    help="Form of the log on stderr.",
-)
-@options.option(
-    "--log-level",
-    type=click.Choice(["debug", "info", "warning", "error"]),
-    default="info",
-    show_default=True,
-    help="The least severe lines to write.",
-)
+@log_options.log
 def command(
     hub_url: str,
     hub_credentials: Path,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from gitfed.cli import exits, hub_options, options
+from gitfed.cli import exits, hub_options, log_options, options
 
 if TYPE_CHECKING:
     from gitfed.hub.options import Options as HubOptions
@@ -40,20 +40,7 @@ if TYPE_CHECKING:
     help="Time between two looks; beats spec.sync.interval.",
 )
 @hub_options.hub
-@options.option(
-    "--logging-format",
-    type=click.Choice(["text", "json"]),
-    default="text",
-    show_default=True,
-    help="Form of the log on stderr.",
-)
-@options.option(
-    "--log-level",
-    type=click.Choice(["debug", "info", "warning", "error"]),
-    default="info",
-    show_default=True,
-    help="The least severe lines to write.",
-)
+@log_options.log
 def command(
     repo: str,
     git_credentials: Path | None,

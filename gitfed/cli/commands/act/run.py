@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from gitfed.cli import exits, hub_options, load, options
+from gitfed.cli import exits, hub_options, load, log_options, options
 
 if TYPE_CHECKING:
     from gitfed.daemon import leader
@@ -216,20 +216,7 @@ class ForgeOptions:
     metavar="FILE",
     help="File with its token, read once.  [default: GITFED_FORGE_TOKEN]",
 )
-@options.option(
-    "--logging-format",
-    type=click.Choice(["text", "json"]),
-    default="text",
-    show_default=True,
-    help="Form of the log on stderr.",
-)
-@options.option(
-    "--log-level",
-    type=click.Choice(["debug", "info", "warning", "error"]),
-    default="info",
-    show_default=True,
-    help="The least severe lines to write.",
-)
+@log_options.log
 @options.value("followed", Followed)
 @options.value("clusters", Clusters)
 @options.value("telling", Telling)
