@@ -25,9 +25,7 @@ def test_a_server_program_is_absent_while_the_assets_variable_is_unset(monkeypat
         needs.path_of("kube-apiserver")
 
 
-def test_a_set_assets_variable_is_believed_so_that_a_wrong_one_fails_instead_of_skipping(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_a_wrong_assets_variable_fails_instead_of_skipping(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv(needs.ASSETS, str(tmp_path))
     assert needs.path_of("kube-apiserver") == tmp_path / "kube-apiserver"
 

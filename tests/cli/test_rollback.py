@@ -33,7 +33,7 @@ def test_a_dry_run_makes_no_branch(fleet: Path) -> None:
     assert git(fleet, "for-each-ref") == refs
 
 
-def test_a_revert_that_changes_nothing_in_the_fleet_makes_no_branch_unless_it_is_named(fleet: Path) -> None:
+def test_a_revert_that_changes_nothing_makes_no_branch_unless_it_is_named(fleet: Path) -> None:
     commit(fleet, {"README.md": "a fleet\n"})
     refs = git(fleet, "for-each-ref")
     result = gitfed("rollback")

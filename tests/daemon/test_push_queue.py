@@ -126,7 +126,7 @@ async def test_a_quick_answer_is_waited_for_in_the_same_cycle(
     assert not woken.is_set(), "a cycle that saw it itself needs no second one"
 
 
-async def test_a_server_that_lets_a_decision_wait_in_vain_is_not_waited_for_again_until_it_answers(
+async def test_a_server_that_timed_out_is_not_waited_for_until_it_answers_again(
     side: Sending, record: Slow, woken: asyncio.Event, caplog: pytest.LogCaptureFixture
 ) -> None:
     await side.recorded([WEB], 0.001)
@@ -151,7 +151,7 @@ async def test_of_a_server_that_is_known_to_be_away_nobody_waits(side: Sending, 
     assert side.busy, "it is told all the same"
 
 
-async def test_that_somebody_else_was_first_is_heard_once_and_reading_again_ends_every_wait(
+async def test_a_rejected_push_is_told_once_and_reading_again_ends_every_wait(
     side: Sending, record: Slow, woken: asyncio.Event
 ) -> None:
     record.conflict = True
@@ -176,7 +176,7 @@ async def test_the_state_is_not_read_while_something_is_asked(side: Sending, rec
     assert record.loaded == 1
 
 
-async def test_what_an_earlier_process_decided_and_nobody_was_told_waits_for_its_record_too(
+async def test_an_unpublished_decision_of_an_earlier_process_waits_for_its_record_too(
     side: Sending, record: Slow, woken: asyncio.Event
 ) -> None:
     record.left = [WEB]

@@ -153,7 +153,7 @@ def test_a_cluster_that_came_back_forgets_waiting_times() -> None:
     assert queue.pop(0.0) is not None
 
 
-def test_what_waits_for_another_object_is_asked_again_only_after_something_happened_to_that() -> None:
+def test_a_change_that_waits_for_an_object_is_tried_again_after_that_object_changed() -> None:
     queue = replaced([change("web", waits_for=(key("db"),)), change("cron", waits_for=(key("db"),)), change("free")])
     asked: list[str] = []
     healthy: set[ObjectKey] = set()

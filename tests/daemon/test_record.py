@@ -54,9 +54,7 @@ def tip(there: Path) -> Commit | None:
     return git.Repository.open(there).branch_commit("gitfed/state")
 
 
-def test_what_was_decided_while_the_server_was_away_survives_a_restart_and_is_pushed_then(
-    tmp_path: Path, there: Path
-) -> None:
+def test_decisions_of_a_server_outage_survive_a_restart_and_are_pushed_then(tmp_path: Path, there: Path) -> None:
     ours = record(tmp_path / "a.git", there)
     decide(ours, "m1")
     ours.exchange()
@@ -109,7 +107,7 @@ def test_a_commit_made_while_another_is_pushed_is_pushed_next(tmp_path: Path, th
     assert tip(there) == first
 
 
-def test_a_server_that_refuses_is_told_what_is_new_and_not_asked_for_what_others_wrote(
+def test_a_server_that_refuses_gets_what_is_new_and_is_not_fetched_from(
     tmp_path: Path, there: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     refuses = ["git", "-C", str(there), "config", "receive.hideRefs"]

@@ -159,7 +159,7 @@ def test_an_answer_about_an_object_that_is_gone_is_dropped() -> None:
     assert answers.in_use(bindings(cache=3)).keys() == {question("cache").digest}
 
 
-def test_an_answer_about_an_older_version_is_dropped_when_the_newer_is_answered_and_not_before() -> None:
+def test_an_answer_about_an_older_version_stays_until_the_newer_is_answered() -> None:
     answers = Answers()
     answered(answers, question(version=1))
     answers.find(question(version=2))
@@ -388,7 +388,7 @@ async def test_a_webhook_that_lies_is_asked_again_and_may_tell_the_truth_later(
     assert len(scene.hook.asked) == 3
 
 
-async def test_after_the_last_retry_a_question_is_only_asked_if_somebody_still_wants_to_know(scene: Scene) -> None:
+async def test_after_the_last_retry_a_question_is_asked_only_if_a_plan_needs_it(scene: Scene) -> None:
     def react(asked: Question) -> Body:
         raise WebhookError("answers with HTTP status 500")
 

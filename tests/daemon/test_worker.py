@@ -91,7 +91,7 @@ async def at_work(
         await asyncio.gather(running, return_exceptions=True)
 
 
-async def test_nothing_is_made_before_its_entry_and_nothing_of_a_later_stage_before_those_of_the_first() -> None:
+async def test_nothing_is_made_before_its_entry_nor_a_later_stage_before_the_first() -> None:
     cluster = Cluster()
     cluster.rest.clear()
     async with at_work(cluster, [change("web"), change("shop", wave=order.NO_WAVE)]):

@@ -205,7 +205,7 @@ def _options_of(name: str) -> set[str]:
     return {name for parameter in command.params for name in parameter.opts}
 
 
-def test_the_deployment_calls_the_daemon_with_options_that_exist_and_asks_its_health_where_it_answers() -> None:
+def test_the_deployment_uses_options_that_exist_and_probes_the_health_endpoint() -> None:
     deployment = next(body for body in _documents("daemon.yaml") if body["kind"] == "StatefulSet")
     container = deployment["spec"]["template"]["spec"]["containers"][0]
     first, *words = container["args"]

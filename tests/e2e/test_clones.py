@@ -67,7 +67,7 @@ def test_apply_that_cannot_push_what_it_decides_does_nothing(world: World) -> No
     assert left(world) == ["c0", "c1", "c2", "c3"]
 
 
-def test_every_command_says_from_when_its_state_is_and_that_an_older_branch_is_not_read(world: World) -> None:
+def test_every_command_says_how_old_its_state_is_and_skips_an_older_branch(world: World) -> None:
     clone = world.directory / "clone"
     subprocess.run(["git", "clone", "-q", str(world.bare), str(clone)], check=True)
     subprocess.run(["git", "-C", str(clone), "fetch", "-q", "origin", "gitfed/state:gitfed/state"], check=True)

@@ -86,7 +86,7 @@ def start(world: World, *more: tuple[str, str]) -> None:
     )
 
 
-def test_replicas_are_divided_by_the_room_of_nodes_from_facts_that_everybody_can_read(world: World) -> None:
+def test_replicas_are_divided_by_the_capacity_of_nodes_from_published_facts(world: World) -> None:
     start(world, ("apps/fast.json", asking("fast", 3, {"memory": "1Gi"}, nodeSelector={"disk": "ssd"})))
     world.daemon()
     world.until(lambda: replicas(world, "web") == {"m1": 2, "m2": 6}, "two thirds of the replicas where there is room")

@@ -81,9 +81,7 @@ def label(world: World, where: str) -> str | None:
 
 
 @pytest.mark.parametrize("step", ["decided", "announced", "released"])
-def test_kill_9_between_a_decision_and_its_writes_loses_no_label_and_keeps_none_too_long(
-    world: World, step: str
-) -> None:
+def test_kill_9_between_decision_and_writes_neither_loses_nor_keeps_a_label(world: World, step: str) -> None:
     quick = {"failover": {**SOON["failover"], "startWithoutConfirmation": True}}
     # Declared, so that it stays: no controller finishes the deletion of a namespace here.
     space = json.dumps({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}})
@@ -130,7 +128,7 @@ def test_kill_9_between_a_decision_and_its_writes_loses_no_label_and_keeps_none_
     assert daemon.stop() == 0
 
 
-def test_kill_9_while_an_old_copy_is_being_deleted_deletes_it_once_and_forgets_it_then(world: World) -> None:
+def test_kill_9_during_the_deletion_of_an_old_object_deletes_it_once(world: World) -> None:
     world.push(files())
     daemon = world.daemon(*FAST)
     settled_in_m1(world)
@@ -216,7 +214,7 @@ def edited(world: World, tasks: list[Any]) -> bool:
     return True
 
 
-def test_eviction_tasks_that_somebody_wrote_by_hand_and_all_wrong_move_nothing_and_are_said(world: World) -> None:
+def test_eviction_tasks_written_wrongly_by_hand_move_nothing_and_are_reported(world: World) -> None:
     world.push(files())
     daemon = world.daemon(*FAST)
     settled_in_m1(world)

@@ -120,7 +120,7 @@ def test_a_replay_of_every_decision_gives_the_same_bytes(world: World) -> None:
     assert "-  - name: m1\n-    replicas: 5" in told.stdout or "-    replicas: 5\n" in told.stdout
 
 
-def test_a_decision_that_went_by_copies_in_the_clusters_is_named_and_the_rest_is_replayed(world: World) -> None:
+def test_a_decision_from_live_objects_is_named_and_the_rest_is_replayed(world: World) -> None:
     """Two such decisions: a move that a gate holds, and a template that is gone while a copy of it is left."""
     base = {
         "gitfed.yaml": settings(), "clusters.yaml": f"{cluster('m1')}\n---\n{cluster('m2')}",

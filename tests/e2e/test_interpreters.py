@@ -118,7 +118,7 @@ def pause(world: World, name: str) -> None:
     world.ask(name, "PATCH", PATH + "?fieldManager=operator", patch, "application/merge-patch+json")
 
 
-def test_one_push_brings_a_kind_with_its_rules_to_two_clusters_and_what_a_member_says_is_retained(
+def test_one_push_brings_a_kind_with_its_rules_and_a_members_fields_are_retained(
     world: World,
 ) -> None:
     world.push(workload_repository())

@@ -114,7 +114,7 @@ def test_a_push_arrives_drift_is_repaired_without_the_hub_and_nothing_is_doubled
     assert again.stop() == 0
 
 
-def test_an_agent_in_the_wrong_cluster_gets_nothing_and_a_silent_one_makes_its_cluster_unknown(pulled: Pulled) -> None:
+def test_an_agent_in_the_wrong_cluster_gets_nothing_and_silence_means_unknown(pulled: Pulled) -> None:
     world = pulled.world
     agents = {name: pulled.agent(name) for name in world.names}
     daemon = pulled.daemon()

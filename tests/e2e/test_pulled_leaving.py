@@ -106,7 +106,7 @@ def inventories(world: World, cluster: str) -> list[str]:
     return [name for name in world.objects(cluster, "ConfigMap", "gitfed-system") if "inventory" in name]
 
 
-def test_a_certificate_that_is_renewed_in_the_middle_of_a_roll_out_loses_and_doubles_nothing(
+def test_a_certificate_renewed_during_a_roll_out_loses_and_doubles_nothing(
     world: World, faulty: Faulty, pulled: Pulled
 ) -> None:
     world.push({**FILES, **pulled.clusters(["m1"])})

@@ -79,7 +79,7 @@ def test_a_rehearsed_taint_foretells_what_the_daemon_then_does(world: World) -> 
     assert "Deployment.apps/shop/web has left m1: its copy there may go" in told
 
 
-def test_a_rehearsal_of_clusters_that_fail_together_foretells_what_the_daemon_then_does(four: World) -> None:
+def test_a_simulation_of_clusters_failing_together_predicts_the_daemon(four: World) -> None:
     names = {"web": ["m1", "m3"], "api": ["m2", "m4"]}
     four.push({
         "gitfed.json": settings(**SOON),

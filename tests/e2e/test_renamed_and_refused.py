@@ -59,7 +59,7 @@ def test_a_cluster_that_gets_another_name_keeps_what_it_holds_and_is_told(world:
 
 
 @needs.pushed("an agent's certificate names its cluster: under another name it registers anew")
-def test_a_cluster_that_gets_another_name_and_the_same_address_is_taken_over_without_a_gap(world: World) -> None:
+def test_a_cluster_renamed_at_the_same_address_is_taken_over_without_a_gap(world: World) -> None:
     world.push(BASE)
     daemon = world.daemon()
     world.until(lambda: image(world, "web", "m1") and image(world, "web", "m2"), "web everywhere")
@@ -87,7 +87,7 @@ OVERRIDE = json.dumps({
 })  # fmt: skip
 
 
-def test_what_an_override_made_invalid_in_one_cluster_is_told_with_cluster_object_and_file(world: World) -> None:
+def test_an_object_made_invalid_by_an_override_is_told_with_cluster_and_file(world: World) -> None:
     world.push({**BASE, "policies/odd.json": OVERRIDE, "apps/cache.json": deployment("cache")})
     daemon = world.daemon()
     world.until(lambda: image(world, "web", "m2") and image(world, "cache", "m1"), "everything else goes on")

@@ -93,9 +93,7 @@ def test_apply_says_why_an_unsigned_commit_is_not_applied(world: World, people: 
     assert image(world, "web", "m1") == "nginx:1.27"
 
 
-def test_a_signed_trailer_opens_the_gate_that_it_names_in_the_preview_and_in_the_daemon(
-    world: World, people: Path
-) -> None:
+def test_a_signed_trailer_opens_its_gate_in_the_preview_and_in_the_daemon(world: World, people: Path) -> None:
     ada = signing.with_ssh("ada", people)
     signs(world, ada)
     files: dict[str, str | None] = {f"apps/c{n}.json": config_map(f"c{n}", {"a": "b"}) for n in range(4)}

@@ -78,7 +78,7 @@ def decided_paths(world: World) -> str:
     return subprocess.run(command, capture_output=True, text=True, check=False).stdout
 
 
-def test_work_leaves_a_dead_cluster_although_the_record_cannot_be_pushed_and_a_restart_loses_no_task(
+def test_work_leaves_a_dead_cluster_without_a_pushed_record_and_survives_restarts(
     world: World, state: tuple[str, Cable]
 ) -> None:
     url, cable = state
@@ -101,7 +101,7 @@ def test_work_leaves_a_dead_cluster_although_the_record_cannot_be_pushed_and_a_r
     assert again.stop() == 0
 
 
-def test_what_was_decided_and_not_pushed_when_the_daemon_died_goes_on_beside_an_order_that_came_meanwhile(
+def test_a_decision_not_pushed_when_the_daemon_died_goes_on_beside_a_new_order(
     world: World, state: tuple[str, Cable]
 ) -> None:
     """The order goes to the same file that the daemon wrote last."""

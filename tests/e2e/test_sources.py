@@ -166,7 +166,7 @@ def recorded(world: World) -> bool:
 
 
 @needs_git_program("git-http-backend")
-def test_a_token_from_a_folder_reads_the_source_and_pushes_the_state_and_may_be_rotated(
+def test_a_token_from_a_folder_reads_and_pushes_and_may_be_rotated(
     world: World, https: HttpsGit, tmp_path: Path
 ) -> None:
     world.git("-C", str(world.bare), "config", "http.receivepack", "true")

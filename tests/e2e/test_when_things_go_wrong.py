@@ -307,7 +307,7 @@ def test_a_stripped_label_is_put_back_and_deletes_nothing(world: World) -> None:
     world.until(labelled, "the label back")
 
 
-def test_killed_again_and_again_in_the_middle_of_a_roll_out_nothing_is_lost_or_doubled(world: World) -> None:
+def test_killed_repeatedly_during_a_roll_out_nothing_is_lost_or_doubled(world: World) -> None:
     count = 60
     apps = {f"apps/d{n}.json": deployment(f"d{n}") for n in range(count)}
     theirs = {
@@ -423,7 +423,7 @@ def test_a_new_cluster_file_takes_the_cluster_in(world: World) -> None:
     world.until(lambda: image(world, "web", "m2"), "web in m2")
 
 
-def test_an_inventory_that_was_wiped_stops_everything_there_until_somebody_takes_it_over(world: World) -> None:
+def test_a_wiped_inventory_stops_everything_there_until_a_person_takes_it_over(world: World) -> None:
     apps = {f"apps/d{n}.json": deployment(f"d{n}") for n in range(12)}
     world.push({**BASE, **apps})
     world.apply()

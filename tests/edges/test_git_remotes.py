@@ -390,7 +390,7 @@ def test_half_received_packs_of_another_day_are_swept_away(served: git.Repositor
 # -- ssh ---------------------------------------------------------------------------------------------------------
 
 
-def test_a_key_and_a_known_host_open_an_ssh_server_also_when_others_can_read_the_files(
+def test_a_key_and_a_known_host_open_an_ssh_server_also_with_readable_files(
     ssh: SshGit, served: git.Repository, tmp_path: Path
 ) -> None:
     given = {"identity": ssh.key.read_text(), "known_hosts": ssh.known_hosts}

@@ -45,7 +45,7 @@ def refused(clone: git.Repository, url: str) -> SourceUnreachable:
     return caught.value
 
 
-def test_it_is_left_alone_for_a_while_and_every_command_fails_at_once_with_the_same_words(
+def test_a_silent_server_is_left_alone_and_every_command_fails_at_once(
     way: tuple[str, Cable], clone: git.Repository, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     url, cable = way

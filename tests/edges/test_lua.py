@@ -296,7 +296,7 @@ def test_many_large_calls_with_large_answers_hold_nobody_up(worker: Worker) -> N
     assert [one.values[0] for one in found if isinstance(one, Outcome)] == bodies
 
 
-def test_a_worker_that_ends_between_calls_is_not_missed_and_one_that_ends_in_a_call_costs_that_call(
+def test_a_worker_that_ends_in_a_call_costs_that_call_and_between_calls_none(
     worker: Worker,
 ) -> None:
     assert _of_batch(worker, {"n": 1}) == [1]

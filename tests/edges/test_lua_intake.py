@@ -127,7 +127,7 @@ def test_a_body_that_does_not_fit_into_the_memory_is_an_error_and_nobody_s_end()
 
 
 @pytest.mark.parametrize("filled", [False, True])
-def test_a_script_that_needs_little_of_a_body_that_does_not_fit_gets_it_whatever_the_memory_holds(filled: bool) -> None:
+def test_a_script_that_needs_little_of_an_oversized_body_gets_it_at_any_memory(filled: bool) -> None:
     runtime = Runtime(kube_module.FUNCTIONS)
     fill = "local t = {} for i = 1, 200000 do t[i] = {i, i, i, i, i, i, i, i, i, i} end "
     if filled:

@@ -124,7 +124,7 @@ def test_an_account_keeps_its_own_entries_and_gets_new_ones_once() -> None:
     assert answer.value["secrets"] == [{"name": "a"}, {"name": "a"}, {"name": "t"}]
 
 
-def test_the_first_report_on_a_disruption_budget_is_written_even_if_it_counts_nothing() -> None:
+def test_the_first_report_on_a_disruption_budget_is_written_even_if_all_zero() -> None:
     budget = {"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": {"name": "b", "namespace": "shop"}}
     answer = INTERPRETER.aggregate_status(budget, [], "2026-01-02T03:04:05Z")
     assert isinstance(answer, Answer)

@@ -205,7 +205,7 @@ def test_an_object_with_nothing_to_hide_is_sent_as_it_is_and_not_copied() -> Non
 # -- when two questions are one ------------------------------------------------------------------------------------
 
 
-def test_the_same_question_has_the_same_digest_whatever_the_certificate_timeout_or_version_of_the_object() -> None:
+def test_certificate_timeout_and_object_version_do_not_change_a_questions_digest() -> None:
     renewed = configuration(
         hook(clientConfig={"url": "https://hooks.example.com/interpret", "caBundle": "bmV3"}, timeoutSeconds=30)
     )
@@ -267,7 +267,7 @@ def test_every_operation_has_its_members() -> None:
     assert [one["name"] for one in meaning(Operation.DEPENDENCY, {**ok, "dependencies": maps})] == ["a", "b"]
 
 
-def test_a_patch_changes_the_object_that_was_asked_about_also_where_it_was_sent_without_something() -> None:
+def test_a_patch_changes_the_whole_object_even_if_a_part_was_not_sent() -> None:
     secret = {"apiVersion": "v1", "kind": "Secret", "data": {"a": "MQ=="}}
     work = {**WORKLOAD, "spec": {"replicas": 3, "secret": secret}}
     answer = responses.kept(

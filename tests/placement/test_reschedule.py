@@ -100,7 +100,7 @@ def test_a_reschedule_is_served_once() -> None:
     assert why(decided(reschedule_triggered=LATE)) is None
 
 
-def test_a_placement_that_is_not_on_record_changed_and_one_that_cannot_be_read_did_not() -> None:
+def test_a_placement_not_on_record_changed_and_an_unreadable_one_did_not() -> None:
     now, decision = placement(**DIVIDED), decided()
     given = {"replicas": 3, "is_workload": True, "clusters": ALL}
     assert reschedule.why(now, decision, changed=False, **given) == "the placement changed"

@@ -68,7 +68,7 @@ def test_defaults_are_added_where_a_policy_says_nothing_of_a_key() -> None:
     assert len(tolerate.with_defaults((other_effect,), settings)) == 3
 
 
-def test_what_is_said_of_clusters_that_are_not_ready_holds_for_those_that_do_not_answer() -> None:
+def test_a_toleration_of_not_ready_clusters_holds_for_unreachable_ones_too() -> None:
     """Karmada: a member in mode Push that does not answer is not ready; only a silent agent makes it unreachable."""
     patient = tolerates(NOT_READY, 7)
     found = tolerate.with_defaults((patient,), FailoverSettings())

@@ -118,7 +118,7 @@ def test_spreading_over_more_than_there_is_is_said() -> None:
         ),
     ],
 )  # fmt: skip
-def test_clusters_that_do_not_exist_and_affinities_that_contradict_themselves_leave_none(
+def test_clusters_that_do_not_exist_and_contradicting_affinities_leave_none(
     affinity: dict[str, Any],
 ) -> None:
     world = World([workload("one", 2), policy("p", ["one"], DYNAMIC)], {"a": "9"})

@@ -611,7 +611,7 @@ def test_a_change_of_room_recomputes_only_what_goes_by_room() -> None:
 
 @settings(max_examples=40, deadline=None)
 @given(repositories(), st.lists(st.tuples(rooms, st.booleans()), min_size=2, max_size=5))
-def test_whatever_room_changes_and_is_recorded_an_incremental_build_equals_a_full_one(
+def test_whatever_capacity_changes_an_incremental_build_equals_a_full_one(
     objects: list[Body], moments: list[tuple[dict[str, str | None], bool]]
 ) -> None:
     """One commit, other facts again and again, and sometimes what was decided is on record."""

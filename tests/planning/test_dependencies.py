@@ -245,7 +245,7 @@ def test_an_orphan_holds_nothing_that_it_had_let_go_before() -> None:
     assert acts(story.turn()) == [("delete", "a", "conf"), ("delete", "b", "conf")]
 
 
-def test_an_orphan_keeps_what_its_running_version_needs_whatever_its_template_says_since() -> None:
+def test_an_orphan_keeps_what_its_running_version_needs_not_what_its_template_says() -> None:
     story = Story({**BASE, "p-conf.json": policy("conf", ["a", "b"], MAPS)})
     story.push(p_web=None)
     story.turn()
@@ -350,7 +350,7 @@ def test_a_rebuilt_state_takes_nothing_away() -> None:
     assert isinstance(story.live, LiveState)
 
 
-def test_where_it_came_as_a_dependency_it_goes_with_its_owner_though_it_once_had_a_policy() -> None:
+def test_a_dependency_goes_with_its_owner_even_if_it_once_had_a_policy() -> None:
     story = Story({**BASE, "p-conf.json": policy("conf", ["c"], MAPS)})
     story.push(p_conf=None)
     story.turn()

@@ -38,7 +38,7 @@ def evicted(**options: Any) -> Stage:
 
 
 @pytest.mark.parametrize(("how", "taint"), [(Reach.UNKNOWN, "unreachable"), (Reach.NOT_READY, "not-ready")])
-def test_a_cluster_that_dies_is_tainted_after_the_timeout_and_left_after_the_toleration(how: Reach, taint: str) -> None:
+def test_a_dead_cluster_is_tainted_after_the_timeout_and_left_after_the_toleration(how: Reach, taint: str) -> None:
     """The first timeline of the reference: detection, +300 s taint, +300 s eviction, removal when the target is up."""
     stage = Stage()
     stage.turn()
@@ -90,7 +90,7 @@ def test_what_somebody_else_has_where_it_goes_replaces_nothing() -> None:
     assert stage.objects[key]["m2"].uid == "theirs"
 
 
-def test_a_taint_policy_evicts_at_once_and_its_taint_stays_until_conditions_remove_it() -> None:
+def test_a_taint_policy_evicts_at_once_and_its_taint_stays_until_conditions_end() -> None:
     """The second timeline of the reference."""
     rule = {
         "apiVersion": "policy.karmada.io/v1alpha1", "kind": "ClusterTaintPolicy", "metadata": {"name": "dead"},
@@ -178,7 +178,7 @@ def test_several_clusters_that_fail_in_a_row() -> None:
 # -- where there is nowhere to go -----------------------------------------------------------------------------------
 
 
-def test_where_no_cluster_is_left_the_old_copy_stays_loudly_and_leaves_when_there_is_one() -> None:
+def test_where_no_cluster_is_left_the_old_object_stays_and_says_so_until_there_is() -> None:
     """The reference runs nowhere then; we do not."""
     stage = Stage(clusters=2)
     stage.turn()
@@ -557,7 +557,7 @@ def test_whatever_happens_there_is_a_copy_or_a_reason(
     assert (stage.tasks, stage.decision.released, stage.decision.cleared) == ([], (), ())
 
 
-def test_two_builds_at_the_same_moment_decide_the_same_and_a_second_cycle_adds_nothing() -> None:
+def test_two_builds_at_one_moment_decide_the_same_and_a_second_adds_nothing() -> None:
     stage = evicted()
     stage.slow.add("m2")
     stage.turn()
@@ -664,7 +664,7 @@ def test_a_task_without_a_time_gets_one_before_it_is_judged() -> None:
     assert stage.tasks == []
 
 
-def test_the_labels_of_the_last_failover_count_and_what_never_spoke_hands_on_what_it_got() -> None:
+def test_the_labels_of_the_last_failover_count_and_a_silent_object_hands_them_on() -> None:
     """m1→m2→m3: those of the last task."""
     stage = died(stateful(clusters=6), "m1", 35)
     stage.status["m2"] = {"jobStatus": {"jobId": "77a"}}
@@ -695,7 +695,7 @@ def test_state_is_not_injected(failover: dict[str, Any], options: dict[str, Any]
     assert all(stage.labels(share.cluster) == {} for share in stage.decision.shares)
 
 
-def test_a_path_that_leads_nowhere_is_said_while_all_is_well_and_keeps_the_work_where_it_is() -> None:
+def test_a_path_that_leads_nowhere_is_reported_early_and_keeps_the_work_in_place() -> None:
     stage = Stage(failover=STATEFUL)
     stage.turn()
     stage.status["m1"] = {"jobStatus": {}}
@@ -718,7 +718,7 @@ def test_a_status_that_lost_its_value_does_not_take_the_last_one_away() -> None:
     assert stage.decision.preserved == (("m1", (("job", "5f3"),)),)
 
 
-def test_an_application_failover_takes_the_state_of_that_moment_and_not_to_where_it_came_from() -> None:
+def test_an_application_failover_takes_the_state_of_that_moment_elsewhere() -> None:
     rules = STATEFUL["cluster"]["statePreservation"]
     sick = {"application": {"decisionConditions": {"tolerationSeconds": 0}, "purgeMode": "Directly",
                             "statePreservation": rules}}  # fmt: skip
@@ -762,7 +762,7 @@ def test_a_cluster_that_answers_but_refuses_every_write_is_no_failed_cluster() -
     assert [share.cluster for share in stage.decision.shares] == ["m1", "m2", "m3", "m4"]
 
 
-def test_work_that_went_to_a_cluster_which_refuses_it_keeps_its_old_copy_until_the_time_is_over() -> None:
+def test_work_refused_by_its_new_cluster_keeps_its_old_object_until_the_timeout() -> None:
     stage = evicted()
     stage.refusing.add("m2")
     stage.turn()

@@ -93,7 +93,7 @@ def test_when_the_conditions_of_a_taint_policy_hold(add: Any, tainted: bool) -> 
     assert (stage.taints("m1") == ["dead:NoExecute"]) is tainted
 
 
-def test_an_existing_taint_keeps_its_value_and_a_cluster_that_is_no_target_any_more_keeps_its_taint() -> None:
+def test_an_existing_taint_keeps_its_value_and_stays_on_a_former_target() -> None:
     ready = [("Ready", "In", ["True"])]
     stage = Stage(files={"a.json": rule("a", add=ready, value="first"), "b.json": rule("b", add=ready, value="second")})
     stage.turn()

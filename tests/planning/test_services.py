@@ -128,7 +128,7 @@ def test_a_template_of_that_name_is_what_is_applied() -> None:
     assert plan.rendered[DERIVED][0].body["spec"]["ports"] == [{"port": 1}]
 
 
-def test_the_service_goes_when_its_import_is_removed_and_stays_when_that_cannot_be_read() -> None:
+def test_the_service_goes_with_its_import_and_stays_when_that_is_unreadable() -> None:
     files = exported(**{"gitfed.json": settings(guards={"maxDeletionPercent": 100})})
     first = plan_of(read(files), empty())
     live, decisions = carried_out(first, empty()), decided(first, Decisions(repository_id="r"))

@@ -135,7 +135,7 @@ def test_a_cluster_that_cannot_be_read_keeps_what_was_known_with_unknown_health(
     )  # fmt: skip
 
 
-def test_a_copy_that_is_evicted_gently_is_still_expected_and_one_purged_directly_is_not() -> None:
+def test_a_gracefully_evicted_object_is_expected_and_a_purged_one_is_not() -> None:
     tasks = (
         EvictionTask("b", {"fromCluster": "b", "purgeMode": "Gracefully"}),
         EvictionTask("c", {"fromCluster": "c", "purgeMode": "Directly"}),

@@ -64,7 +64,7 @@ def test_the_catalogue_knows_kinds_that_kubernetes_does_not() -> None:
     assert (answer.source, answer.value.replicas) == ("bundled", 2)
 
 
-def test_a_kind_that_nobody_knows_has_the_default_and_is_as_healthy_as_its_conditions_say() -> None:
+def test_an_unknown_kind_has_the_defaults_and_the_health_of_its_conditions() -> None:
     interpreter = interpreters.of(snapshot())
     replicas = interpreter.replicas(body("example.com/v1", "Widget"))
     assert isinstance(replicas, Answer)

@@ -147,7 +147,7 @@ def test_keys_are_changed_by_a_commit_that_the_old_keys_signed(place: Place, ada
 
 
 @pytest.mark.parametrize("commits", ["head", "all"])
-def test_keys_that_changed_hands_while_nobody_looked_count_if_the_old_ones_signed_each_change(
+def test_keys_changed_while_the_daemon_was_down_count_if_old_keys_signed_each_change(
     place: Place, ada: Person, eve: Person, people: Path, commits: str
 ) -> None:
     bob = signing.with_ssh("bob", people)
@@ -170,7 +170,7 @@ def test_keys_that_changed_hands_while_nobody_looked_count_if_the_old_ones_signe
 
 
 @pytest.mark.parametrize(("commits", "waits"), [("head", False), ("all", True)])
-def test_head_looks_at_the_newest_commit_and_all_at_every_one_since_the_last_accepted(
+def test_head_verifies_the_newest_commit_and_all_every_one_since_the_last_accepted(
     place: Place, ada: Person, commits: str, waits: bool
 ) -> None:
     place.settings(ada, commits)

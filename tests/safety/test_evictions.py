@@ -73,7 +73,7 @@ def test_an_eviction_counts_while_a_taint_drives_the_work_out() -> None:
     assert (stage.where, stage.copies) == ("m2=2", ["m2"]), "a reason that goes later takes nothing back"
 
 
-def test_an_eviction_from_a_cluster_that_fails_counts_when_it_has_failed_for_long_enough() -> None:
+def test_an_eviction_from_a_failing_cluster_counts_when_it_failed_long_enough() -> None:
     stage = Stage()
     stage.turn()
     stage.at(35).fail("m1").turn()
@@ -183,7 +183,7 @@ def test_an_operators_order_to_evict_is_not_doubted(fleet: Fleet) -> None:
 
 
 @pytest.mark.e2e
-def test_an_old_state_that_is_pushed_again_to_a_daemon_without_memory_deletes_nothing(world: World) -> None:
+def test_an_old_state_pushed_to_a_daemon_without_memory_deletes_nothing(world: World) -> None:
     """Signed by the daemon itself: only its data folder could have told that this is over."""
     world.push(BASE)
     first = world.daemon()

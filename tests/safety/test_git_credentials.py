@@ -74,7 +74,7 @@ def git(folder: Path, *arguments: str) -> None:
 
 
 @pytest.mark.parametrize("bound", [False, True], ids=["to the URL of the person", "by a file url"])
-def test_the_password_goes_to_the_url_of_the_person_and_not_to_that_of_the_repository(
+def test_the_password_goes_to_the_persons_url_and_not_to_the_repositorys(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, thief: Asked, bound: bool
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))

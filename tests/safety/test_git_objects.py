@@ -88,7 +88,7 @@ ODD = {
 }
 
 
-def test_names_that_could_mean_something_to_a_program_are_refused_and_printed_harmlessly(
+def test_names_that_a_program_could_interpret_are_refused_and_printed_harmlessly(
     store: Objects, tmp_path: Path
 ) -> None:
     blob = store.blob(config("odd"))

@@ -34,7 +34,7 @@ def _routes(hub: stage.Staged) -> list[tuple[str, str]]:
     ]
 
 
-async def test_its_holder_can_register_one_new_cluster_which_gets_nothing_until_a_commit_declares_it(
+async def test_its_holder_registers_one_cluster_which_gets_nothing_until_it_is_declared(
     tmp_path: Path,
 ) -> None:
     async with staged(tmp_path, options=EVERYWHERE) as hub:

@@ -130,7 +130,7 @@ def test_no_replicas_are_placed_as_none(planned: Any) -> None:
     assert set(shares(plan)) == {"eu-1", "eu-2", "us-1"}
 
 
-def test_a_policy_for_everything_takes_no_namespace_of_clusters_and_none_for_nothing_takes_anything(
+def test_a_policy_for_everything_takes_no_namespace_and_one_for_nothing_takes_none(
     planned: Any,
 ) -> None:
     everything = "{resourceSelectors: [{apiVersion: v1, kind: ConfigMap}, {apiVersion: v1, kind: Namespace}]}"

@@ -313,7 +313,7 @@ def _asked(interpreter: Interpreter, operation: Operation, body: Any) -> object:
     return ways[operation]()
 
 
-def test_of_two_customizations_for_one_operation_the_first_by_name_decides_and_the_other_is_a_problem() -> None:
+def test_of_two_customizations_for_one_operation_the_first_by_name_decides() -> None:
     second = rules("Widget", "function GetReplicas(obj) return 9 end", name="another")
     plan = planned(repository(GOOD, **{"second.yaml": second}))
     assert plan.bindings[ObjectKey("e.com", "Widget", "shop", "x")].replicas == 9

@@ -207,7 +207,7 @@ def test_without_verify_everything_is_believed_and_the_log_says_so(
     assert [record.__dict__["reason"] for record in told] == [f"{forged[:12]} is not signed"]
 
 
-def test_a_state_that_was_believed_before_anybody_asked_for_signatures_is_judged_anew(fleet: Fleet) -> None:
+def test_a_state_believed_before_signatures_were_required_is_judged_again(fleet: Fleet) -> None:
     """So reads a daemon without memory: the state says which commit was applied, and that one asks for them."""
     fleet.say("none")
     engine = fleet.engine("a")

@@ -188,7 +188,7 @@ def test_manifests_that_are_made_when_they_matter_tell_the_same_story(
     assert seldom.plan.bindings == told.plan.bindings
 
 
-def test_what_was_decided_is_there_although_its_override_fails_now_and_what_cannot_be_made_is_pending() -> None:
+def test_a_decided_object_counts_although_its_override_fails_now_and_else_is_pending() -> None:
     def under(cluster: str) -> Story:
         rules = [{"targetCluster": {"clusterNames": [cluster]}, "overriders": FAILING}]
         return rehearse(repo(files={"override.json": json.dumps(override(rules))})).run(

@@ -75,7 +75,7 @@ def test_another_encoding_is_no_mistake_or_holds(encoding: str) -> None:
 
 
 @pytest.mark.parametrize("text", [NO_NUMBER, "some words: [\n", "a: {\n"])
-def test_a_broken_file_of_which_nobody_knows_what_it_declared_may_have_declared_anything(text: str) -> None:
+def test_a_broken_file_never_read_before_may_have_declared_anything(text: str) -> None:
     def nobody_knows(path: str) -> None:
         raise SourceError("gone")
 

@@ -247,7 +247,7 @@ def test_a_pulled_cluster_that_says_nothing_of_its_address_is_fine() -> None:
     assert told_of_cluster("syncMode: Pull") == []
 
 
-def test_a_pulled_cluster_whose_name_no_certificate_holds_is_told_before_it_registers() -> None:
+def test_a_pulled_cluster_with_a_name_no_certificate_holds_is_told_early() -> None:
     name = "e" * 45
     assert told_of_cluster("syncMode: Pull", name=name) == [
         f"edge.yaml:1:1: warning: the hub signs no certificate for an agent of {name}: it has 45 characters, at most "

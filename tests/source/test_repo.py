@@ -155,7 +155,7 @@ def test_one_file_that_defines_an_object_twice_is_told() -> None:
     ]
 
 
-def test_one_name_in_two_namespaces_and_two_versions_of_a_kind_are_different_and_the_same() -> None:
+def test_a_namespace_tells_objects_apart_and_a_version_of_the_kind_does_not() -> None:
     assert len(repo.read(tree({"a.yaml": config("a", "x"), "b.yaml": config("a", "z")})).manifests) == 2
     old = "apiVersion: autoscaling/v1\nkind: HorizontalPodAutoscaler\nmetadata: {name: a}\n"
     assert len(repo.read(tree({"a.yaml": old, "b.yaml": old.replace("/v1", "/v2")})).problems) == 1

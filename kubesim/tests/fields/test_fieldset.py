@@ -55,7 +55,7 @@ def test_an_excluded_leaf_takes_everything_below_it(paths: Any, excluded: tuple[
     assert left == {path for path in paths if path[: len(excluded)] != excluded}
 
 
-def test_a_step_with_nothing_below_it_is_a_member_and_a_dot_says_the_same_above_others() -> None:
+def test_a_step_with_nothing_below_is_a_member_and_a_dot_says_so_above_others() -> None:
     assert members({"f:data": {".": {}, "f:k": {}}}) == {("f:data",), ("f:data", "f:k")}
     assert members({"f:data": {"f:k": {}}}) == {("f:data", "f:k")}
 

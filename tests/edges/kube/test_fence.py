@@ -57,9 +57,7 @@ async def test_nothing_is_written_before_the_lead_is_won_or_after_it_has_run_out
         assert server.asked == []
 
 
-async def test_a_write_that_is_under_way_when_the_lead_runs_out_is_cut_off_and_the_server_is_told(
-    fence: Fence, time: Time
-) -> None:
+async def test_a_write_under_way_when_the_lead_ends_is_cut_off(fence: Fence, time: Time) -> None:
     arrived, gone = asyncio.Event(), asyncio.Event()
 
     async def slowly(request: web.Request) -> web.Response:

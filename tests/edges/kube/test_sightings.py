@@ -195,7 +195,7 @@ def test_an_answer_to_our_own_write_is_judged_once_whatever_the_watch_told_first
     assert eyes.judged == ["5"]
 
 
-def test_an_answer_that_changed_nothing_is_judged_while_nobody_knew_what_it_should_be(eyes: Eyes) -> None:
+def test_an_answer_that_changed_nothing_is_judged_without_a_desired_state(eyes: Eyes) -> None:
     eyes.store(KEY, body(5))
     eyes.answered(KEY, body(5))
     assert eyes.judged == ["5", "5"]

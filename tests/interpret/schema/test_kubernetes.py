@@ -175,7 +175,7 @@ def test_the_minor_version_is_read_from_what_a_cluster_says(version: str, minor:
     assert minor_of(version) == minor
 
 
-def test_a_cluster_outside_the_known_versions_is_judged_by_the_nearest_and_not_surely() -> None:
+def test_a_cluster_outside_the_known_versions_is_judged_by_the_nearest_unsurely() -> None:
     oldest = KUBERNETES.minors[0]
     assert KUBERNETES.basis("v1.99.0") == Basis(NEWEST, False)
     assert KUBERNETES.basis("v1.12.0") == Basis(oldest, False)
