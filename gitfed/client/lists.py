@@ -1,14 +1,15 @@
 """What can be read of a hub: all pages of a list, as the values that commands print.
 
 Every answer is held against the type that it is documented to have, so that a hub of another version is told apart from
-a defect. Members that are new there are no fault.
+a defect. Members that are new there are no fault, and of those that are new here `before` says what a hub means that
+does not know them yet.
 """
 
 from __future__ import annotations
 
 import urllib.parse
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, cast
 
 from pydantic import TypeAdapter, ValidationError
@@ -40,11 +41,13 @@ class _List:
     schema: str
     answer: Any
     filters: tuple[str, ...] = ()
+    before: Mapping[str, Any] = field(default_factory=dict)
+    """What an item says by lacking a member: hubs of earlier versions have none of these."""
 
 
 _LISTS = {
     "clusters": _List("/clusters", "gitfed.io/clusters/v1", clusters.ClusterList, ("cluster",)),
-    "agents": _List("/agents", agents.SCHEMA, agents.AgentList, ("cluster",)),
+    "agents": _List("/agents", agents.SCHEMA, agents.AgentList, ("cluster",), agents.BEFORE_POOLS),
     "bindings": _List("/bindings", "gitfed.io/bindings/v1", bindings.BindingList, ("namespace", "cluster")),
     "policies": _List("/policies", "gitfed.io/policies/v1", policies.PolicyList, ("namespace",)),
     "works": _List("/objects", "gitfed.io/works/v1", works.WorkList, ("namespace", "cluster")),
@@ -120,6 +123,8 @@ def _pages(
 
 def _get(hub: Connection, asked: _List, parameters: list[tuple[str, str]]) -> Mapping[str, Any]:
     found = hub.get(asked.path, parameters)
+    if asked.before and isinstance(listed := found.get("items"), list):
+        found["items"] = [{**asked.before, **one} if isinstance(one, dict) else one for one in listed]
     check(hub, found, asked.schema, asked.answer)
     return found
 

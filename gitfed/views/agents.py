@@ -15,6 +15,8 @@ from gitfed.model.repo import RepoSnapshot
 from gitfed.views.value import Time, View
 
 SCHEMA: Literal["gitfed.io/agents/v1"] = "gitfed.io/agents/v1"
+BEFORE_POOLS: Mapping[str, str] = {"pool": "", "member": ""}
+"""What hubs that know no pools leave out of an item: each agent is a cluster's own."""
 
 
 class SliceView(View):

@@ -120,6 +120,18 @@ def test_an_answer_that_cannot_be_used_is_told_with_what_to_do(
         assert exits.of(refused.value) == code
 
 
+def test_agents_of_a_hub_that_knows_no_pools_are_their_clusters_own() -> None:
+    told = {
+        "cluster": "edge", "name": "system:gitfed:agent:edge", "state": "Connected", "connections": 1, "instance": "a1",
+        "connectedSince": "2026-03-01T12:00:00Z", "lastHeard": None, "program": "gitfed 0.1", "protocol": 2,
+        "slice": None, "certificateEnds": None,
+    }  # fmt: skip
+    body = json.dumps({"schema": "gitfed.io/agents/v1", "items": [told], "total": 1}).encode()
+    with answering(lambda request: (200, _JSON, body)) as url:
+        found = lists.items(Connection(url, Credential(token=TOKEN), seconds=5), "agents")
+    assert found == [{**told, "pool": "", "member": ""}]
+
+
 def test_a_redirect_does_not_carry_the_token_along() -> None:
     seen: list[str | None] = []
 
