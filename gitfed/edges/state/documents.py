@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -13,7 +14,7 @@ from gitfed.errors import InputError, StateError
 from gitfed.model.base import Body, ClusterName, Commit, ObjectKey, Origin, Problem, Severity
 from gitfed.model.decisions import ClusterRecord, Decision
 from gitfed.model.repo import HeldFile
-from gitfed.text import yaml
+from gitfed.text import emitted, yaml
 from gitfed.text.construct import YamlError
 
 STATE = "state.yaml"
@@ -152,8 +153,11 @@ class Documents:
         return value
 
     def _load(self, blob: str) -> Any:
+        content = self._repository.read(blob)
+        with contextlib.suppress(emitted.NotEmitted):
+            return emitted.load(content)
         try:
-            documents = yaml.load_all(self._repository.read(blob))
+            documents = yaml.load_all(content)
         except YamlError as error:
             raise InputError(f"cannot be read: {error}") from error
         if len(documents) != 1:

@@ -21,7 +21,7 @@ from gitfed.edges.git import Repository
 from gitfed.errors import SourceError
 from gitfed.model.base import ClusterName, Commit
 from gitfed.model.fleet import ClusterFacts
-from gitfed.text import emit, moment, yaml
+from gitfed.text import emit, emitted, moment, yaml
 from gitfed.text.construct import YamlError
 
 SCHEMA_VERSION = 1
@@ -111,7 +111,7 @@ class FactsBranch:
 
     def _parsed(self, content: bytes) -> ClusterFacts | None:
         try:
-            documents = yaml.load_all(content)
+            documents = _documents(content)
             found = [self._form.from_document(one) for one in documents if self._form.is_fact(one)]
         except (YamlError, AttributeError, KeyError, TypeError, ValueError):
             return None
@@ -216,3 +216,11 @@ def _message(changed: list[ClusterName], gone: list[ClusterName]) -> str:
         return f"{subject} [skip ci]\n"
     lines = [*changed, *(f"{name} is gone" for name in gone)]
     return f"Facts of {len(changed)} clusters [skip ci]\n\n" + "\n".join(lines) + "\n"
+
+
+def _documents(content: bytes) -> list[Any]:
+    """Raises YamlError."""
+    try:
+        return [emitted.load(content)]
+    except emitted.NotEmitted:
+        return yaml.load_all(content)
