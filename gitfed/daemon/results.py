@@ -40,6 +40,15 @@ def entries(results: Results, cluster: ClusterName) -> int:
     return count if isinstance(count, int) else 0
 
 
+def by_id(results: Results) -> Mapping[str, list[ClusterName]]:
+    """Clusters by the uid of the kube-system that they had."""
+    found: dict[str, list[ClusterName]] = {}
+    for name, known in results.items():
+        if uid := known.get("id"):
+            found.setdefault(str(uid), []).append(name)
+    return found
+
+
 def before_deleting(results: Results, plan: Plan, fleet: Fleet) -> Results:
     """The same, with no more objects in a cluster than those that this plan does not delete."""
     left = dict(results)

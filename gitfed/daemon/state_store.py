@@ -78,6 +78,7 @@ class Memory:
         """The commit whose trailers were read."""
         self._guards: tuple[object, Guards] | None = None
         """The limits in force, and for which commits."""
+        self._by_id: tuple[object, Mapping[str, Collection[ClusterName]]] = (None, {})
         self._descends: tuple[tuple[Commit | None, Commit] | None, bool] = (None, True)
 
     # -- opening ------------------------------------------------------------------------------------------------
@@ -167,9 +168,11 @@ class Memory:
         """Which cluster it was when it was in use last; "" when nobody knows."""
         return str(self._record.state.results.get(cluster, {}).get("id") or "")
 
-    def clusters_with_id(self, uid: str) -> list[ClusterName]:
+    def clusters_with_id(self, uid: str) -> Collection[ClusterName]:
         """Of which clusters this is on record; two have it only where somebody declared one twice."""
-        return [name for name, known in self._record.state.results.items() if known.get("id") == uid]
+        if self._by_id[0] is not (recorded := self._record.state.results):
+            self._by_id = recorded, results.by_id(recorded)
+        return self._by_id[1].get(uid, ())
 
     def approve(self, approval: Approval) -> None:
         self._approvals.append(approval)

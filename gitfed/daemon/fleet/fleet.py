@@ -17,6 +17,7 @@ from typing import Any
 
 from gitfed import errors
 from gitfed.daemon.fleet.callbacks import FleetCallbacks
+from gitfed.daemon.fleet.cluster_ids import ClusterIds
 from gitfed.daemon.fleet.drift import Assessor
 from gitfed.daemon.fleet.live_state import Copies
 from gitfed.daemon.fleet.member_context import MemberContext
@@ -79,6 +80,7 @@ class Fleet:
         self._tasks: dict[ClusterName, asyncio.Task[None]] = {}
         self.exchange = Exchange(lambda: self.members)
         self._copies = Copies(self._look)
+        self._ids = ClusterIds(self._id_of)
         self._assessor = Assessor()
         self._reconciler = Reconciler(lambda: list(self.members.values()), self._try_again, wake)
         self.outcomes = Outcomes()
@@ -142,6 +144,7 @@ class Fleet:
                 expected=functools.partial(remembered, name),
                 recorded_id=functools.partial(recorded_id, name),
                 elsewhere=functools.partial(self._with_id, name, recorded_with),
+                says_id=functools.partial(self._ids.says, name),
                 known=known.get(name),
                 adopt=name in self._options.adopt,
                 called=self._options.leader,
@@ -156,11 +159,13 @@ class Fleet:
     def _with_id(
         self, but: ClusterName, recorded_with: Callable[[str], Collection[ClusterName]], uid: str
     ) -> ClusterName:
-        """The other cluster that has this id; "" when none has. Asked for each report of each agent."""
-        recorded = recorded_with(uid)
-        return next(
-            (name for name, one in self.members.items() if (one.id == uid or name in recorded) and name != but), ""
-        )
+        """The other cluster that has this id; "" when none has."""
+        others = self._ids.others(but, uid, recorded_with(uid))
+        return next((name for name in self.members if name in others), "") if others else ""
+
+    def _id_of(self, cluster: ClusterName) -> str:
+        member = self.members.get(cluster)
+        return member.id if member is not None else ""
 
     def claim(self) -> None:
         """Lead from now on. Raises NotOwned, and nothing was written, where that is left to a daemon."""

@@ -314,6 +314,7 @@ class Member:
         if other and found_id is not None and (name := self._context.elsewhere(found_id.uid)):
             raise errors.NotOwned(f"cluster {self.name}: the cluster {name} answers at its address")
         self._same.take(found_id)
+        self._context.says_id(self.id)
         callbacks = ObserverCallbacks(self._upward.assess, self._upward.changed, can_wait=self._can_wait)
         observer = self.view.observer = Observer(session, discovery, inventory, callbacks)
         self.view.follow()

@@ -19,6 +19,8 @@ class MemberContext:
     """Which cluster it was, by the uid of its kube-system; "" when that is not on record."""
     elsewhere: Callable[[str], ClusterName] = lambda uid: ""
     """The name of another cluster of the fleet that has this uid; "" when none has."""
+    says_id: Callable[[str], None] = lambda uid: None
+    """To be told of the cluster's uid whenever it says one, so that `elsewhere` finds it for others."""
     known: ClusterFacts | None = None
     """Facts of an earlier process."""
     adopt: bool = False

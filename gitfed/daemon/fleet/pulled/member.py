@@ -136,6 +136,8 @@ class PulledMember:
         """What the agent says changed."""
         news = self.reports.take(change)
         self._measured.set()
+        if news.state and self.id:
+            self._context.says_id(self.id)
         if news.state or not self.asked:
             self._state_changed()
         if news.facts and self.reports.facts is not None:
