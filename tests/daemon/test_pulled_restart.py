@@ -36,7 +36,11 @@ class Hub:
 
     def __init__(self, repo: RepoSnapshot, known: Any = None) -> None:
         self.repo = repo
-        self.fleet = Fleet(lambda declared: pytest.fail("nobody reaches it"), Options(now=lambda: NOW), int, _nobody)
+        self.woken = 0
+        """How often something was told that a plan should know."""
+        self.fleet = Fleet(
+            lambda declared: pytest.fail("nobody reaches it"), Options(now=lambda: NOW), self._wake, _nobody
+        )  # fmt: skip
         self.fleet.match(
             repo, repository_id=lambda: "r", remembered=lambda name: 0, claimed=True, known=known or {}
         )  # fmt: skip
@@ -46,6 +50,9 @@ class Hub:
         self.sent = 0
         """Bytes to the agent."""
         self.keys: list[str] = []
+
+    def _wake(self) -> None:
+        self.woken += 1
 
     def turn(self) -> None:
         plan = build.build(self.repo, self.fleet.snapshot(self.repo), Decisions(repository_id="r"), INTERPRETER, NOW)
@@ -154,3 +161,18 @@ async def test_an_agent_that_has_nothing_is_led_before_the_first_plan(repo: Repo
     hub.connect(agent)
     hub.exchange(agent)
     assert agent.term == 1
+
+
+async def test_the_end_of_a_roll_out_wakes_the_engine_to_record_it(repo: RepoSnapshot) -> None:
+    hub, agent = Hub(repo), Agent("m1")
+    hub.connect(agent)
+    for _ in range(2):
+        hub.exchange(agent)
+        hub.turn()  # the second plan finds everything as it should be, and empties the list
+    assert not hub.fleet.quiet(), "the agent has not heard of that"
+    hub.woken = 0
+    hub.exchange(agent)
+    assert (hub.fleet.quiet(), hub.woken) == (True, 1)
+    hub.turn()
+    hub.exchange(agent)
+    assert hub.woken == 1, "nothing is new"

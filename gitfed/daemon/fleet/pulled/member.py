@@ -104,6 +104,8 @@ class PulledMember:
         self._was_lost = False
         """Silent for a lease, and not heard since."""
         self._begun_at: float | None = None
+        self._rests_with = -1
+        """The list that its agent was through with last."""
         self._capacity = False
         self._measured = asyncio.Event()
 
@@ -151,6 +153,15 @@ class PulledMember:
             self._finished(key, over)
         if news.endpoints:
             self.station.heard(news.services)
+        if news.state:
+            self._came_to_rest()
+
+    def _came_to_rest(self) -> None:
+        """That an agent is through with its list, be it an empty one, is what a record of the roll-out waits for."""
+        state = self.reports.state
+        if state is not None and state.list != self._rests_with and self.worker is not None and self.worker.idle:
+            self._rests_with = state.list
+            self._upward.facts_changed(self.name)
 
     async def answer(self, what: str, about: Any) -> Any:
         """Agents ask nothing. Raises LinkError."""
