@@ -45,7 +45,7 @@ async def _run(engine: Engine, poll: Callable[[], float]) -> None:
                 await asyncio.sleep(engine.pause)  # whatever happens meanwhile: it would only fail again
                 continue
             if report is not None:
-                await _calm(engine, min(_BUSY, max(_CALM, report.took)))
+                await _calm(engine, report.took)
             # What clusters do wakes the loop, often without an end; a poll is due all the same.
             pause = poll()
             seconds = max(0.0, polled + pause - time.monotonic())
@@ -59,14 +59,18 @@ async def _run(engine: Engine, poll: Callable[[], float]) -> None:
         await engine.close()
 
 
-async def _calm(engine: Engine, seconds: float) -> None:
-    """Let swarms of events become one cycle: while clusters are busy with this plan, theirs tell us little."""
+async def _calm(engine: Engine, took: float) -> None:
+    """Let swarms of events become one cycle: while clusters are busy with this plan, theirs tell us little.
+
+    `took`: seconds of the last cycle. While more clusters may come at any moment, who has come waits for as long: when
+    a thousand agents come back one by one, half of the time is left for them.
+    """
     began, fleet = time.monotonic(), engine.fleet
     while not engine.commits.due:
         newcomers = fleet.newcomers()
-        if newcomers and not fleet.starting():
+        if newcomers and not fleet.awaited():
             break  # they have no list at all yet, and nobody else will come who could share a cycle with them
-        pause = seconds
+        pause = min(_RUSH, max(_CALM, took)) if newcomers else min(_BUSY, max(_CALM, took))
         if fleet.rush and not newcomers:
             pause = _RUSH
         elif fleet.busy() and not newcomers and not fleet.differs:

@@ -421,6 +421,10 @@ class Fleet:
         """Clusters that are neither in use nor given up for now."""
         return {name for name, member in self.members.items() if member.starting}
 
+    def awaited(self) -> bool:
+        """Whether there is a cluster that is not in use: it may come at any moment."""
+        return not all(member.ready.is_set() for member in self.members.values())
+
     def quiet(self) -> bool:
         """Every cluster that can be reached has nothing left to do but what keeps failing."""
         return self.unfinished.only_fails() and self._copies.up_to_date
