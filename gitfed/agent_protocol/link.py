@@ -140,6 +140,10 @@ class Link:
         self._alive = alive
         self._life = life
         self._wake = asyncio.Event()
+        self._alive_at = 0.0
+        """When the other side gave a sign of life last, by the loop's clock."""
+        self._sending: dict[object, float] = {}
+        """Since when what is being sent by the tasks of `run` is."""
         self._questions: dict[int, asyncio.Future[Any]] = {}
         self._last_question = 0
         self.messages = 0
@@ -171,7 +175,8 @@ class Link:
     async def run(self) -> None:
         """Raises LinkError, whatever the end was."""
         self.ended.clear()
-        tasks = [asyncio.create_task(one()) for one in (self._read, self._tell, self._beat)]
+        self._alive_at = asyncio.get_running_loop().time()
+        tasks = [asyncio.create_task(one()) for one in (self._read, self._tell, self._beat, self._watch)]
         try:
             done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
             for task in done:
@@ -199,7 +204,33 @@ class Link:
         try:
             await _within(sending, self._lease)
         except TimeoutError:
-            raise LinkCut(f"nothing could be sent for {self._lease:g} s") from None
+            raise self._cannot_send() from None
+
+    def _cannot_send(self) -> LinkCut:
+        return LinkCut(f"nothing could be sent for {self._lease:g} s")
+
+    async def _write(self, frame: Frame) -> None:
+        """The same as `_send` for a task of `run`, which ends with it: `_watch` sees to the time."""
+        token = object()
+        self._sending[token] = asyncio.get_running_loop().time()
+        try:
+            await self._socket.send(frames.encode(frame))
+        finally:
+            del self._sending[token]
+        self.messages += 1
+
+    async def _watch(self) -> None:
+        """Ends when nothing was heard, or something could not be sent, for a lease. A timer for each message would cost
+        more than the message: a commit is some twenty to each agent."""
+        loop = asyncio.get_running_loop()
+        while True:
+            left = min(self._alive_at, *self._sending.values(), loop.time()) + self._lease - loop.time()
+            if left > 0:
+                await asyncio.sleep(left)
+            elif self._alive_at + self._lease <= loop.time():
+                raise LinkCut(f"no sign of life for {self._lease:g} s")
+            else:
+                raise self._cannot_send()
 
     async def _tell(self) -> None:
         while True:
@@ -212,7 +243,7 @@ class Link:
         links, and most of them wait."""
         parts = self._told.next()
         for part in parts:
-            await self._send(part)
+            await self._write(part)
         return bool(parts)
 
     async def _beat(self) -> None:
@@ -230,7 +261,8 @@ class Link:
     async def _read_next(self) -> None:
         """One message, of which nothing stays here while the next is waited for (`_tell_next`): as values it takes ten
         times what is kept of it."""
-        data = await _received(self._socket, self._lease)
+        data = await self._socket.receive()
+        self._alive_at = asyncio.get_running_loop().time()
         self._alive()
         if data is None:
             return
@@ -241,7 +273,7 @@ class Link:
             if change is not None and (change.set or change.gone):
                 self._taken(change)
             if frame.last:
-                await self._send(Ack(frame.n))
+                await self._write(Ack(frame.n))
         elif isinstance(frame, Ack):
             self._told.acknowledged(frame.n)
             self._wake.set()

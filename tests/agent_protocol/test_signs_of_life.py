@@ -151,3 +151,29 @@ async def test_of_what_was_said_nothing_stays_with_links_that_wait() -> None:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+
+
+class _Stuck:
+    """The other side lives, and reads nothing."""
+
+    async def send(self, data: bytes) -> None:
+        await asyncio.Event().wait()
+
+    async def receive(self) -> bytes | None:
+        await asyncio.sleep(LEASE / 20)
+        return None
+
+    async def ping(self) -> None: ...
+    async def close(self) -> None: ...
+
+
+async def test_a_side_that_reads_nothing_is_gone_after_a_lease_however_alive_it_is() -> None:
+    told = Told()
+    told.connect(())
+    told.put("a", 1)
+    link = Link(
+        _Stuck(), told, Heard(), lease=LEASE, taken=lambda change: None, asked=_asked, life=SignsOfLife.ANSWERS
+    )  # fmt: skip
+    error = await _ended(asyncio.create_task(link.run()))
+    assert isinstance(error, LinkCut)
+    assert str(error) == "nothing could be sent for 2 s"

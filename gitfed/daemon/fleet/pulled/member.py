@@ -107,6 +107,8 @@ class PulledMember:
         self._rests_with = -1
         """The list that its agent was through with last."""
         self._capacity = False
+        self._models: tuple[object, tuple[Any, ...]] = (None, ())
+        """`spec.resourceModels`, as declared and as told."""
         self._measured = asyncio.Event()
 
     @property
@@ -346,11 +348,13 @@ class PulledMember:
 
     def want_capacity(self, wanted: bool, *, quotas: bool = True) -> None:
         self._capacity = wanted
-        models = tuple(one.model_dump(mode="json", by_alias=True) for one in self.cluster.spec.resource_models or ())
+        declared = self.cluster.spec.resource_models or ()
+        if self._models[0] is not declared:  # every cycle says it again to every cluster
+            self._models = declared, tuple(one.model_dump(mode="json", by_alias=True) for one in declared)
         self._slice.tell(
             capacity=wanted,
             quotas=quotas,
-            models=models,
+            models=self._models[1],
             expected=0 if self._adopt else self._context.expected(),
             recorded_id=self._context.recorded_id(),
             declared=self.cluster.as_written() if self.cluster.pool else None,
