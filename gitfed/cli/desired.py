@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from gitfed.cli import complete, load, main, options
+from gitfed.cli import complete, load, main, parameters
 from gitfed.cli.output import plain
 from gitfed.errors import UsageError
 from gitfed.model.base import ObjectKey, Origin
@@ -46,18 +46,18 @@ class Writing:
 
 def writing(command: _Command) -> _Command:
     """--repo, --commit, --message and --dry-run of every command that writes a file → `writing: Writing`."""
-    command = options.value("writing", Writing)(command)
+    command = parameters.value("writing", Writing)(command)
     for add in reversed(
         (
-            options.option(
+            parameters.option(
                 "--repo",
                 metavar="PATH",
                 default="",
                 shell_complete=complete.folders,
                 help="The checkout.  [default: the one around this folder]",
             ),
-            options.option("--commit", is_flag=True, shared=False, help="Make the commit too."),
-            options.option(
+            parameters.option("--commit", is_flag=True, shared=False, help="Make the commit too."),
+            parameters.option(
                 "-m",
                 "--message",
                 shared=False,
@@ -65,7 +65,7 @@ def writing(command: _Command) -> _Command:
                 default="",
                 help="The commit's message.  [default: what was done]",
             ),
-            options.option(
+            parameters.option(
                 "--dry-run",
                 shared=False,
                 type=click.Choice(["client"]),

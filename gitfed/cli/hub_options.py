@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from gitfed.cli.options import Command, Duration, Files, gathered, option
+from gitfed.cli.parameters import Command, Duration, Files, gathered, option
 
 _HUB = (
     option("--hub-address", metavar="HOST:PORT", default="",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from gitfed.cli.options import Command, option
+from gitfed.cli.parameters import Command, option
 
 _FORMAT = option(
     "--logging-format",

@@ -1,29 +1,24 @@
 """Options that several commands share: one definition, one help text, one environment variable each.
 
-A decorator adds a group of options and hands the command one value for them, so that commands have few parameters and
-every command reads the same words the same way.
+A decorator adds a group of options and hands the command one value for them, so that every command reads the same words
+the same way.
 """
 
 from __future__ import annotations
 
-import dataclasses
-import functools
-import os
 import shutil
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 
 from gitfed.cli import complete
 from gitfed.cli.output import plain, progress
-from gitfed.text import duration
-
-Command = TypeVar("Command", bound=Callable[..., Any])
+from gitfed.cli.parameters import Command, Duration, Files, Rfc3339, gathered, option
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,75 +81,6 @@ class Server:
     key: Path | None
     token: Path | None
     kubeconfig: Path | None = None
-
-
-class Rfc3339(click.ParamType[datetime]):
-    """A time with its offset. A time without one would mean another moment on every machine."""
-
-    name = "time"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> datetime:
-        if isinstance(value, datetime):
-            return value
-        try:
-            when = datetime.fromisoformat(value.strip().replace("Z", "+00:00").replace("z", "+00:00"))
-        except ValueError:
-            self.fail(f"{value!r} is not an RFC 3339 time, such as 2026-08-22T10:04:00Z", param, ctx)
-        if when.tzinfo is None or "T" not in value.upper():
-            self.fail(
-                f"{value!r} is not an RFC 3339 time: date, time and offset, such as 2026-08-22T10:04:00Z", param, ctx
-            )
-        return when.astimezone(UTC)
-
-
-class Duration(click.ParamType[float]):
-    """Kubernetes' durations: `90s`, `10m`, `1h30m`. The value is in seconds."""
-
-    name = "duration"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        if isinstance(value, int | float):
-            return float(value)
-        seconds = duration.seconds(value)
-        if seconds is None:
-            self.fail(f"{value!r} is not a duration, such as 90s, 10m or 1h30m", param, ctx)
-        return seconds
-
-
-class Files(click.Path):
-    def __init__(self, **settings: Any) -> None:
-        super().__init__(path_type=Path, **settings)
-
-
-class _Own(click.Option):
-    """Its variable is called as people write the option; click would take what the command calls its value."""
-
-    def resolve_envvar_value(self, ctx: click.Context) -> str | None:
-        name = self._variable(ctx)
-        return os.environ.get(name) or None if name else super().resolve_envvar_value(ctx)
-
-    def get_help_extra(self, ctx: click.Context) -> Any:
-        extra, name = super().get_help_extra(ctx), self._variable(ctx)
-        return extra | {"envvars": (name,)} if name else extra
-
-    def get_error_hint(self, ctx: click.Context | None) -> str:
-        hint, name = super().get_error_hint(ctx), self._variable(ctx) if ctx is not None else ""
-        return f"{hint} (env var: '{name}')" if name else hint
-
-    def _variable(self, ctx: click.Context) -> str:
-        long = next((name for name in self.opts if name.startswith("--")), "")
-        if ctx.auto_envvar_prefix is None or not long:
-            return ""
-        return f"{ctx.auto_envvar_prefix}_{long[2:].replace('-', '_').upper()}"
-
-
-def option(*names: str, shared: bool = True, **settings: Any) -> Callable[[Command], Command]:
-    """A click option with its variable: `GITFED_<OPTION>` for shared ones, else `GITFED_<COMMAND>_<OPTION>`."""
-    if shared:
-        long = next(name for name in names if name.startswith("--"))
-        variable = settings.pop("envvar", None) or f"GITFED_{long[2:].split('/')[0].replace('-', '_').upper()}"
-        return click.option(*names, envvar=variable, show_envvar=True, **settings)
-    return click.option(*names, show_envvar=True, cls=_Own, **settings)
 
 
 GIT_CREDENTIALS = option(
@@ -321,24 +247,6 @@ def output(*formats: str, secrets: bool = False) -> Callable[[Command], Command]
     return lambda command: gathered(command, "output", tuple(options), _output)
 
 
-def value(name: str, kind: type[Any]) -> Callable[[Command], Command]:
-    """Hand the options that are called as the fields of this dataclass to the command as one value, `name`. It stands
-    below the options: a command with many has a value for each idea."""
-    fields = [field.name for field in dataclasses.fields(kind)]
-
-    def decorate(command: Command) -> Command:
-        @functools.wraps(command)
-        def wrapper(*args: Any, **given: Any) -> Any:
-            given[name] = kind(**{field: given.pop(field) for field in fields})
-            return command(*args, **given)
-
-        wrapped: Any = wrapper
-        result: Command = wrapped
-        return result
-
-    return decorate
-
-
 def _inputs(given: Mapping[str, Any]) -> Inputs:
     if given["worktree"] and given["rev"]:
         raise click.UsageError("--worktree reads the files on disk: it cannot be used with --rev")
@@ -346,11 +254,6 @@ def _inputs(given: Mapping[str, Any]) -> Inputs:
         # Not an error: the contract says which wins. It is said, because the clusters are then not asked for facts.
         click.echo("note: --fleet beats --live: facts come from the file", err=True)
     return Inputs(**given)
-
-
-def is_typed(name: str) -> bool:
-    """Whether this parameter stands on the command line, and not in the environment only."""
-    return click.get_current_context().get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE
 
 
 def _server(given: Mapping[str, Any]) -> Server | None:
@@ -393,27 +296,3 @@ def _output(given: Mapping[str, Any]) -> Output:
     named = dict(given)
     progress.begin(named.pop("progress"))
     return Output(format=named.pop("format_"), **named)
-
-
-def gathered(
-    command: Command,
-    name: str,
-    options: tuple[Callable[[Any], Any], ...],
-    build: Callable[[Mapping[str, Any]], object],
-) -> Command:
-    """Adds options; their values reach the command as one argument `name`."""
-    probe_function: Any = lambda: None  # noqa: E731 - click collects decorators' options on a function
-    for add in reversed(options):
-        probe_function = add(probe_function)
-    members = [parameter.name for parameter in probe_function.__click_params__]
-
-    @functools.wraps(command)
-    def wrapper(*args: Any, **given: Any) -> Any:
-        given[name] = build({member: given.pop(member) for member in members if member is not None})
-        return command(*args, **given)
-
-    wrapped: Any = wrapper
-    for add in reversed(options):
-        wrapped = add(wrapped)
-    result: Command = wrapped
-    return result

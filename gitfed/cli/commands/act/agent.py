@@ -8,112 +8,112 @@ from pathlib import Path
 
 import click
 
-from gitfed.cli import exits, log_options, options
+from gitfed.cli import exits, log_options, parameters
 
 _SHORTEST_LEASE, _LONGEST_LEASE = 3, 60
 
 
 @click.command("agent")
-@options.option("--hub-url", metavar="URL", required=True, help="Where the hub is reached, https://HOST:PORT.")
-@options.option(
+@parameters.option("--hub-url", metavar="URL", required=True, help="Where the hub is reached, https://HOST:PORT.")
+@parameters.option(
     "--hub-credentials",
-    type=options.Files(exists=True, file_okay=False),
+    type=parameters.Files(exists=True, file_okay=False),
     metavar="DIR",
     required=True,
     help="Folder with the hub's ca.crt, and this agent's tls.crt and tls.key.",
 )
-@options.option(
+@parameters.option(
     "--pool",
     shared=False,
     metavar="NAME",
     default="",
     help="Keep push clusters of this pool, those that are this member's share.",
 )
-@options.option(
+@parameters.option(
     "--kubeconfig",
-    type=options.Files(exists=True, dir_okay=False),
+    type=parameters.Files(exists=True, dir_okay=False),
     metavar="FILE",
     default=None,
     help="The way into the cluster, or those of the pool.  [default: the service account of this pod]",
 )
-@options.option(
+@parameters.option(
     "--credentials-dir",
     shared=False,
-    type=options.Files(exists=True, file_okay=False),
+    type=parameters.Files(exists=True, file_okay=False),
     metavar="DIR",
     default=None,
     help="For a pool: folder with the Secrets that spec.secretRef names.",
 )
-@options.option(
+@parameters.option(
     "--allow-exec-credentials",
     "allow_exec",
     shared=False,
     is_flag=True,
     help="For a pool: let a kubeconfig start programs (exec, auth-provider) here.",
 )
-@options.option(
+@parameters.option(
     "--context",
     metavar="NAME",
     default="",
     help="Context of the kubeconfig.  [default: the one with the cluster's name]",
 )
-@options.option(
+@parameters.option(
     "--concurrency",
     type=click.IntRange(1, 256),
     default=16,
     show_default=True,
     help="Requests to the API server at the same time.",
 )
-@options.option(
+@parameters.option(
     "--cluster-status-update-frequency",
     "frequency",
-    type=options.Duration(),
+    type=parameters.Duration(),
     metavar="DURATION",
     default=10.0,
     help="Between two looks at the cluster's health.  [default: 10s]",
 )
-@options.option(
+@parameters.option(
     "--cluster-failure-threshold",
     "failure",
-    type=options.Duration(),
+    type=parameters.Duration(),
     metavar="DURATION",
     default=30.0,
     help="The cluster counts as failed when that was seen for this long.  [default: 30s]",
 )
-@options.option(
+@parameters.option(
     "--cluster-success-threshold",
     "success",
-    type=options.Duration(),
+    type=parameters.Duration(),
     metavar="DURATION",
     default=30.0,
     help="One that failed counts as well when that was seen for this long.  [default: 30s]",
 )
-@options.option(
+@parameters.option(
     "--lease-kubeconfig",
     shared=False,
-    type=options.Files(exists=True, dir_okay=False),
+    type=parameters.Files(exists=True, dir_okay=False),
     metavar="FILE",
     default=None,
     help="For a pool: the way to the cluster whose Leases its members share by.  "
     "[default: the service account of this pod]",
 )
-@options.option("--lease-context", shared=False, metavar="NAME", default="", help="Context of --lease-kubeconfig.")
-@options.option(
+@parameters.option("--lease-context", shared=False, metavar="NAME", default="", help="Context of --lease-kubeconfig.")
+@parameters.option(
     "--lease-namespace",
     shared=False,
     metavar="NAME",
     default="",
     help="Namespace of the Leases.  [default: that of this pod, else gitfed-system]",
 )
-@options.option(
+@parameters.option(
     "--lease-duration",
     shared=False,
-    type=options.Duration(),
+    type=parameters.Duration(),
     metavar="DURATION",
     default=15.0,
     help="What a member that died held is free after that long.  [default: 15s]",
 )
-@options.option(
+@parameters.option(
     "--health-address",
     metavar="HOST:PORT",
     default="127.0.0.1:0",

@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from gitfed.cli import exits, load, options, plan_file
+from gitfed.cli import exits, load, options, parameters, plan_file
 from gitfed.cli.commands.act import suspend
 from gitfed.cli.commands.look.plan import codes
 from gitfed.cli.commands.look.plan import show as show_plan
@@ -42,56 +42,56 @@ class Applying:
 
 
 @click.command("apply")
-@click.argument("reviewed", metavar="[PLANFILE]", required=False, type=options.Files(exists=True, dir_okay=False))
+@click.argument("reviewed", metavar="[PLANFILE]", required=False, type=parameters.Files(exists=True, dir_okay=False))
 @options.source
 @options.TRUSTED_KEYS
 @options.STATE_KEY
 @options.credentials
-@options.option("--wait", shared=False, is_flag=True, help="Wait until what was applied is healthy.")
-@options.option(
+@parameters.option("--wait", shared=False, is_flag=True, help="Wait until what was applied is healthy.")
+@parameters.option(
     "--timeout",
     shared=False,
-    type=options.Duration(),
+    type=parameters.Duration(),
     default="5m",
     show_default=True,
     metavar="DURATION",
     help="How long to work and wait.",
 )
-@options.option(
+@parameters.option(
     "--confirm",
     shared=False,
     metavar="DIGEST",
     default="",
     help="Let through what gates hold, of exactly the plan with this digest.",
 )
-@options.option(
+@parameters.option(
     "--dry-run",
     shared=False,
     type=click.Choice(["client", "server"]),
     default=None,
     help="client: show what would be done. server: let every API server check it, and change nothing.",
 )
-@options.option(
+@parameters.option(
     "--data-dir",
-    type=options.Files(file_okay=False),
+    type=parameters.Files(file_okay=False),
     metavar="DIR",
     help="Where the clone and the state are kept.  [default: under XDG_STATE_HOME]",
 )
-@options.option(
+@parameters.option(
     "--adopt",
     shared=False,
     multiple=True,
     metavar="CLUSTER",
     help="Take over a cluster whose inventory is damaged or belongs to another repository; may be repeated.",
 )
-@options.option(
+@parameters.option(
     "--take-over",
     shared=False,
     is_flag=True,
     help="Apply although a daemon leads, or was killed; it leads again afterwards.",
 )
 @options.output("text", "json", "yaml")
-@options.value("applying", Applying)
+@parameters.value("applying", Applying)
 def command(
     reviewed: Path | None,
     inputs: options.Inputs,

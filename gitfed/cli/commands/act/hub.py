@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from gitfed.cli import exits, hub_options, log_options, options
+from gitfed.cli import exits, hub_options, log_options, options, parameters
 
 if TYPE_CHECKING:
     from gitfed.hub.options import Options as HubOptions
 
 
 @click.command("hub")
-@options.option(
+@parameters.option(
     "--repo",
     metavar="PATH|URL",
     default=".",
@@ -24,17 +24,17 @@ if TYPE_CHECKING:
 )
 @options.GIT_CREDENTIALS
 @options.SUBMODULES
-@options.option("--branch", metavar="NAME", default=None, help="The branch it follows.  [default: what HEAD names]")
-@options.option(
+@parameters.option("--branch", metavar="NAME", default=None, help="The branch it follows.  [default: what HEAD names]")
+@parameters.option(
     "--data-dir",
-    type=options.Files(file_okay=False),
+    type=parameters.Files(file_okay=False),
     metavar="DIR",
     default=None,
     help="A folder for this process alone.  [default: below XDG_STATE_HOME]",
 )
-@options.option(
+@parameters.option(
     "--interval",
-    type=options.Duration(),
+    type=parameters.Duration(),
     metavar="DURATION",
     default=None,
     help="Time between two looks; beats spec.sync.interval.",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from gitfed.cli import load, options
+from gitfed.cli import load, options, parameters
 from gitfed.cli.main import meant
 from gitfed.cli.output import plain, structured
 from gitfed.errors import UsageError
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @click.command("notify")
 @click.argument("name", metavar="[NAME]", default="")
-@options.option(
+@parameters.option(
     "--test", "test", shared=False, is_flag=True, help="Send a test message to the target of NAME; needs --notify-dir."
 )
 @options.NOTIFY_DIR

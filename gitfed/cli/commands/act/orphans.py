@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import click
 
-from gitfed.cli import complete, load, options
+from gitfed.cli import complete, load, options, parameters
 from gitfed.cli.commands.act.suspend import book, person
 from gitfed.cli.main import meant
 from gitfed.errors import NotThere, UsageError
@@ -26,7 +26,7 @@ def command() -> None:
 
 @command.command("delete", short_help="Let orphans be deleted, those very objects.")
 @click.argument("only", metavar="[CLUSTER/]KIND[.GROUP]/[NS/]NAME...", nargs=-1, shell_complete=complete.orphans)
-@options.option("--all", "every", shared=False, is_flag=True, help="Every orphan.")
+@parameters.option("--all", "every", shared=False, is_flag=True, help="Every orphan.")
 @options.facts_or_live
 @options.credentials
 def delete(only: tuple[str, ...], every: bool, inputs: options.Inputs, credentials: options.Credentials) -> int:
@@ -61,7 +61,7 @@ def delete(only: tuple[str, ...], every: bool, inputs: options.Inputs, credentia
 
 @command.command("adopt", short_help="Print a policy that keeps orphans where they are.")
 @click.argument("only", metavar="KIND[.GROUP]/[NS/]NAME...", nargs=-1, shell_complete=complete.orphans)
-@options.option("--all", "every", shared=False, is_flag=True, help="Every orphan whose template is still there.")
+@parameters.option("--all", "every", shared=False, is_flag=True, help="Every orphan whose template is still there.")
 @options.facts_or_live
 @options.credentials
 def adopt(only: tuple[str, ...], every: bool, inputs: options.Inputs, credentials: options.Credentials) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from gitfed.cli import complete, exits, load, options
+from gitfed.cli import complete, exits, load, options, parameters
 from gitfed.cli.commands.act import suspend
 from gitfed.cli.output import formatting, plain
 from gitfed.edges.state.state import State
@@ -18,7 +18,7 @@ _CODES = {"failed": exits.UNHEALTHY, "waiting": exits.UNHEALTHY, "unreachable": 
 @click.argument("what", metavar="[all|cluster/NAME|KIND/[NS/]NAME]...", nargs=-1, shell_complete=complete.orders)
 @options.source
 @options.server_alone
-@options.option("-n", "--namespace", shared=False, metavar="NS", default="", help="Namespace, when WHAT names none.")
+@parameters.option("-n", "--namespace", shared=False, metavar="NS", default="", help="Namespace, when WHAT names none.")
 @options.WAIT
 @options.WAIT_TIMEOUT
 def command(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from gitfed.cli import complete, exits, load, options
+from gitfed.cli import complete, exits, load, options, parameters
 from gitfed.cli.commands.act import suspend
 from gitfed.offline import orders
 from gitfed.views import names
@@ -13,7 +13,7 @@ from gitfed.views import names
 @click.command("reschedule")
 @click.argument("what", metavar="KIND/[NS/]NAME...", nargs=-1, required=True, shell_complete=complete.workloads)
 @options.source
-@options.option("-n", "--namespace", shared=False, metavar="NS", default="", help="Namespace, when WHAT names none.")
+@parameters.option("-n", "--namespace", shared=False, metavar="NS", default="", help="Namespace, when WHAT names none.")
 @options.WAIT
 @options.WAIT_TIMEOUT
 def command(what: tuple[str, ...], inputs: options.Inputs, namespace: str, wait: bool, timeout: float) -> int:

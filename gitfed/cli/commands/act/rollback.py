@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from gitfed.cli import complete, exits, load, options
+from gitfed.cli import complete, exits, load, options, parameters
 from gitfed.cli.output import compare, diff_show, formatting
 from gitfed.edges import git
 from gitfed.errors import UsageError
@@ -16,14 +16,14 @@ from gitfed.offline import preview, rollback
 @click.command("rollback")
 @click.argument("commit", metavar="[COMMIT]", required=False, default="", shell_complete=complete.revisions)
 @options.facts
-@options.option(
+@parameters.option(
     "--branch",
     metavar="NAME",
     shared=False,
     default="",
     help="Name of the branch that is made.  [default: revert-COMMIT]",
 )
-@options.option(
+@parameters.option(
     "--dry-run",
     shared=False,
     type=click.Choice(["client"]),

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from gitfed.cli import exits, hub_options, load, log_options, options
+from gitfed.cli import exits, hub_options, load, log_options, options, parameters
 
 if TYPE_CHECKING:
     from gitfed.daemon import leader
@@ -73,7 +73,7 @@ class ForgeOptions:
 
 
 @click.command("run")
-@options.option(
+@parameters.option(
     "--repo",
     metavar="PATH|URL",
     default=".",
@@ -83,63 +83,65 @@ class ForgeOptions:
 @options.SUBMODULES
 @options.TRUSTED_KEYS
 @options.STATE_KEY
-@options.option("--branch", metavar="NAME", default=None, help="The branch to follow.  [default: what HEAD names]")
+@parameters.option("--branch", metavar="NAME", default=None, help="The branch to follow.  [default: what HEAD names]")
 @options.credentials
-@options.option(
+@parameters.option(
     "--data-dir",
-    type=options.Files(file_okay=False),
+    type=parameters.Files(file_okay=False),
     metavar="DIR",
     default=None,
     help="Where this daemon keeps its clone, its state and its cache.  [default: below XDG_STATE_HOME]",
 )
-@options.option(
+@parameters.option(
     "--interval",
-    type=options.Duration(),
+    type=parameters.Duration(),
     metavar="DURATION",
     default=None,
     help="Time between polls of a remote; beats spec.sync.interval.",
 )
-@options.option(
+@parameters.option(
     "--concurrency",
     type=click.IntRange(1, 256),
     default=16,
     show_default=True,
     help="Requests to one cluster at a time.",
 )
-@options.option(
+@parameters.option(
     "--cluster-status-update-frequency",
     "frequency",
-    type=options.Duration(),
+    type=parameters.Duration(),
     metavar="DURATION",
     default=10.0,
     help="Pause between two looks at a cluster's health.  [default: 10s]",
 )
-@options.option(
+@parameters.option(
     "--cluster-failure-threshold",
     "failure",
-    type=options.Duration(),
+    type=parameters.Duration(),
     metavar="DURATION",
     default=30.0,
     help="A cluster counts as failed when that was seen for this long.  [default: 30s]",
 )
-@options.option(
+@parameters.option(
     "--cluster-success-threshold",
     "success",
-    type=options.Duration(),
+    type=parameters.Duration(),
     metavar="DURATION",
     default=30.0,
     help="A cluster that failed counts as well again when that was seen for this long.  [default: 30s]",
 )
-@options.option(
+@parameters.option(
     "--cluster-lease-duration",
     "lease",
-    type=options.Duration(),
+    type=parameters.Duration(),
     metavar="DURATION",
     default=40.0,
     help="A pulled cluster is unknown when its agent was silent for this long.  [default: 40s]",
 )
-@options.option("--push-state/--no-push-state", default=None, help="Push the state branch.  [default: spec.state.push]")
-@options.option(
+@parameters.option(
+    "--push-state/--no-push-state", default=None, help="Push the state branch.  [default: spec.state.push]"
+)
+@parameters.option(
     "--health-address",
     metavar="HOST:PORT",
     default="127.0.0.1:8484",
@@ -148,80 +150,82 @@ class ForgeOptions:
 )
 @hub_options.hub
 @options.NOTIFY_DIR
-@options.option("--leader-elect", is_flag=True, help="One of several daemons leads; the others stand by and take over.")
-@options.option(
+@parameters.option(
+    "--leader-elect", is_flag=True, help="One of several daemons leads; the others stand by and take over."
+)
+@parameters.option(
     "--leader-elect-resource-lock",
     type=click.Choice(["leases", "git"]),
     default=None,
     help="Where they agree: a Lease of a cluster, or a ref of the state's repository.  "
     "[default: leases in a pod or with --leader-elect-context, else git]",
 )
-@options.option(
+@parameters.option(
     "--leader-elect-context",
     metavar="NAME",
     default="",
     help="Context of the cluster with the Lease.  [default: the one around this pod]",
 )
-@options.option(
+@parameters.option(
     "--leader-elect-resource-namespace",
     metavar="NAME",
     default="gitfed-system",
     show_default=True,
     help="Namespace of the Lease.",
 )
-@options.option(
+@parameters.option(
     "--leader-elect-resource-name", metavar="NAME", default="gitfed", show_default=True, help="Name of the Lease."
 )
-@options.option(
+@parameters.option(
     "--leader-elect-lease-duration",
-    type=options.Duration(),
+    type=parameters.Duration(),
     metavar="DURATION",
     default=None,
     help="After so long without a renewal another one takes over.  [default: 15s; git: 60s]",
 )
-@options.option(
+@parameters.option(
     "--leader-elect-renew-deadline",
-    type=options.Duration(),
+    type=parameters.Duration(),
     metavar="DURATION",
     default=None,
     help="A leader that cannot renew for so long stops.  [default: 10s; git: 40s]",
 )
-@options.option(
+@parameters.option(
     "--leader-elect-retry-period",
-    type=options.Duration(),
+    type=parameters.Duration(),
     metavar="DURATION",
     default=None,
     help="Between two attempts.  [default: 2s; git: 15s]",
 )
-@options.option(
+@parameters.option(
     "--forge",
     "forge_kind",
     type=click.Choice(["github", "gitlab", "gitea", "forgejo", "bitbucket"]),
     default=None,
     help="Set commit statuses there, one per cluster and one for all.  [default: nowhere]",
 )
-@options.option(
+@parameters.option(
     "--forge-api", metavar="URL", default="", help="Address of its API.  [default: what the repository's URL tells]"
 )
-@options.option(
+@parameters.option(
     "--forge-project",
     metavar="OWNER/NAME",
     default="",
     help="The repository there.  [default: what the repository's URL tells]",
 )
-@options.option(
+@parameters.option(
     "--forge-token-file",
-    type=options.Files(exists=True, dir_okay=False),
+    type=parameters.Files(exists=True, dir_okay=False),
     default=None,
     metavar="FILE",
     help="File with its token, read once.  [default: GITFED_FORGE_TOKEN]",
 )
 @log_options.log
-@options.value("followed", Followed)
-@options.value("clusters", Clusters)
-@options.value("telling", Telling)
-@options.value("election", Election)
-@options.value("forge", ForgeOptions)
+@parameters.value("followed", Followed)
+@parameters.value("clusters", Clusters)
+@parameters.value("telling", Telling)
+@parameters.value("election", Election)
+@parameters.value("forge", ForgeOptions)
 def command(
     followed: Followed,
     clusters: Clusters,

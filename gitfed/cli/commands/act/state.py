@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from gitfed.cli import load, options
+from gitfed.cli import load, options, parameters
 from gitfed.cli.commands.act import suspend
 from gitfed.edges import git
 from gitfed.errors import InputError, UsageError
@@ -27,9 +27,9 @@ def command() -> None:
 @command.command("key")
 @options.source
 @options.STATE_KEY
-@options.option(
+@parameters.option(
     "--data-dir",
-    type=options.Files(file_okay=False),
+    type=parameters.Files(file_okay=False),
     metavar="DIR",
     default=None,
     help="Of the daemon or the apply whose key is meant.  [default: below XDG_STATE_HOME]",
@@ -89,9 +89,9 @@ def trust(inputs: options.Inputs) -> int:
 
 
 @command.command("begin")
-@click.argument("file", type=options.Files(exists=True, dir_okay=False))
+@click.argument("file", type=parameters.Files(exists=True, dir_okay=False))
 @options.source
-@options.option("--dry-run", shared=False, is_flag=True, help="Say what would be taken in, and write nothing.")
+@parameters.option("--dry-run", shared=False, is_flag=True, help="Say what would be taken in, and write nothing.")
 def begin(file: Path, inputs: options.Inputs, dry_run: bool) -> int:
     """Begin the state branch with decisions that were taken elsewhere, before gitfed decides anything itself.
 

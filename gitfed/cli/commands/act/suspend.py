@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 import click
 
-from gitfed.cli import complete, exits, load, options
+from gitfed.cli import complete, exits, load, options, parameters
 from gitfed.cli.main import meant
 from gitfed.cli.output import plain
 from gitfed.errors import UsageError
@@ -17,7 +17,7 @@ from gitfed.offline import orders
 from gitfed.offline.operator_orders import OrderBook
 from gitfed.views import names
 
-_SCHEDULING = options.option(
+_SCHEDULING = parameters.option(
     "--scheduling",
     shared=False,
     is_flag=True,
@@ -30,8 +30,10 @@ _SCHEDULING = options.option(
 @options.source
 @options.server_alone
 @_SCHEDULING
-@options.option("--reason", shared=False, metavar="TEXT", default="", help="Why; it is shown wherever it has effect.")
-@options.option("-n", "--namespace", shared=False, metavar="NS", default="", help="Namespace, when WHAT names none.")
+@parameters.option(
+    "--reason", shared=False, metavar="TEXT", default="", help="Why; it is shown wherever it has effect."
+)
+@parameters.option("-n", "--namespace", shared=False, metavar="NS", default="", help="Namespace, when WHAT names none.")
 def command(
     what: str, inputs: options.Inputs, server: options.Server | None, scheduling: bool, reason: str, namespace: str
 ) -> int:
@@ -72,7 +74,7 @@ def command(
 @click.argument("what", metavar="all|cluster/NAME|KIND/[NS/]NAME", shell_complete=complete.orders)
 @options.source
 @options.server_alone
-@options.option("-n", "--namespace", shared=False, metavar="NS", default="", help="Namespace, when WHAT names none.")
+@parameters.option("-n", "--namespace", shared=False, metavar="NS", default="", help="Namespace, when WHAT names none.")
 def resume(what: str, inputs: options.Inputs, server: options.Server | None, namespace: str) -> int:
     """Take back what gitfed suspend ordered. "all" takes back every suspension, not only that of everything.
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from gitfed.cli import desired, options
+from gitfed.cli import desired, options, parameters
 from gitfed.cli.commands.clusters import unjoin
 from gitfed.cli.output import plain
 from gitfed.errors import UsageError
@@ -33,27 +33,27 @@ class _Found:
 
 @click.command("join")
 @click.argument("name", metavar="CLUSTER")
-@options.option(
+@parameters.option(
     "--cluster-kubeconfig",
     shared=False,
-    type=options.Files(exists=True, dir_okay=False),
+    type=parameters.Files(exists=True, dir_okay=False),
     metavar="FILE",
     help="An administrator's kubeconfig.  [default: as the daemon does]",
 )
-@options.option(
+@parameters.option(
     "--cluster-context", shared=False, metavar="NAME", default="", help="Its context.  [default: the cluster's name]"
 )
-@options.option("--cluster-region", shared=False, metavar="TEXT", default="", help="spec.region")
-@options.option("--cluster-zones", shared=False, metavar="TEXT[,TEXT]", default="", help="spec.zones")
-@options.option("--cluster-provider", shared=False, metavar="TEXT", default="", help="spec.provider")
-@options.option(
+@parameters.option("--cluster-region", shared=False, metavar="TEXT", default="", help="spec.region")
+@parameters.option("--cluster-zones", shared=False, metavar="TEXT[,TEXT]", default="", help="spec.zones")
+@parameters.option("--cluster-provider", shared=False, metavar="TEXT", default="", help="spec.provider")
+@parameters.option(
     "--labels",
     shared=False,
     metavar="KEY=VALUE[,KEY=VALUE]",
     default="",
     help="metadata.labels, which policies select clusters by.",
 )
-@options.option(
+@parameters.option(
     "--cluster-namespace",
     shared=False,
     metavar="NAME",
@@ -61,7 +61,7 @@ class _Found:
     show_default=True,
     help="Namespace of the account that is made there.",
 )
-@options.option(
+@parameters.option(
     "--cluster-role",
     shared=False,
     metavar="NAME",
@@ -69,7 +69,7 @@ class _Found:
     show_default=True,
     help="ClusterRole of that account.",
 )
-@options.option(
+@parameters.option(
     "--file",
     shared=False,
     metavar="PATH",

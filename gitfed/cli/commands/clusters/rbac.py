@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from gitfed.cli import complete, exits, load, options
+from gitfed.cli import complete, exits, load, options, parameters
 from gitfed.cli.commands.look import render
 from gitfed.cli.main import meant
 from gitfed.errors import UsageError
@@ -16,7 +16,7 @@ from gitfed.views import services
 
 @click.command("rbac")
 @options.facts
-@options.option(
+@parameters.option(
     "-c",
     "--cluster",
     shared=False,
@@ -26,7 +26,7 @@ from gitfed.views import services
     shell_complete=complete.clusters,
     help="The cluster.",
 )
-@options.option(
+@parameters.option(
     "--service-account",
     "account",
     shared=False,
@@ -34,7 +34,7 @@ from gitfed.views import services
     default="",
     help="Whose rights.  [default: gitfed-agent for a pulled cluster, else gitfed]",
 )
-@options.option(
+@parameters.option(
     "-n",
     "--namespace",
     shared=False,
@@ -43,7 +43,7 @@ from gitfed.views import services
     show_default=True,
     help="Namespace of the account, and of the inventory.",
 )
-@options.option(
+@parameters.option(
     "--only-placed",
     shared=False,
     is_flag=True,

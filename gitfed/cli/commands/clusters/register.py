@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 import click
 
 from gitfed import __version__
-from gitfed.cli import desired, options
+from gitfed.cli import desired, parameters
 from gitfed.cli.commands.clusters import join, unjoin
 from gitfed.cli.output import plain
 from gitfed.errors import UsageError
@@ -28,8 +28,8 @@ _NO_TOKEN = "--token is to be what gitfed token create printed: six characters, 
 
 @click.command("register")
 @click.argument("hub", metavar="HOST:PORT")
-@options.option("--token", shared=False, metavar="TOKEN", default="", help="What gitfed token create printed.")
-@options.option(
+@parameters.option("--token", shared=False, metavar="TOKEN", default="", help="What gitfed token create printed.")
+@parameters.option(
     "--discovery-token-ca-cert-hash",
     "pins",
     shared=False,
@@ -37,51 +37,51 @@ _NO_TOKEN = "--token is to be what gitfed token create printed: six characters, 
     default="",
     help="The pin of the hub's authority; any one of several is enough.",
 )
-@options.option(
+@parameters.option(
     "--discovery-token-unsafe-skip-ca-verification",
     "unsafe",
     shared=False,
     is_flag=True,
     help="Believe whoever answers at HOST:PORT, and give them the token.",
 )
-@options.option(
+@parameters.option(
     "--discovery-timeout",
     shared=False,
-    type=options.Duration(),
+    type=parameters.Duration(),
     metavar="DURATION",
     default="5m",
     show_default=True,
     help="How long the hub is waited for.",
 )
-@options.option(
+@parameters.option(
     "--pool", shared=False, metavar="NAME", default="", help="Register the members of this pool, in place of a cluster."
 )
-@options.option(
+@parameters.option(
     "--hub-credentials",
     shared=False,
-    type=options.Files(file_okay=False),
+    type=parameters.Files(file_okay=False),
     metavar="DIR",
     default=None,
     help="With --pool: folder that gets what its members are known by.",
 )
-@options.option(
+@parameters.option(
     "--cluster-name",
     shared=False,
     metavar="NAME",
     default="",
     help="What the cluster is called in the fleet.  [default: --cluster-context]",
 )
-@options.option(
+@parameters.option(
     "--cluster-kubeconfig",
     shared=False,
-    type=options.Files(exists=True, dir_okay=False),
+    type=parameters.Files(exists=True, dir_okay=False),
     metavar="FILE",
     help="An administrator's kubeconfig of the cluster.",
 )
-@options.option(
+@parameters.option(
     "--cluster-context", shared=False, metavar="NAME", default="", help="Its context.  [default: the cluster's name]"
 )
-@options.option(
+@parameters.option(
     "-n",
     "--namespace",
     shared=False,
@@ -90,7 +90,7 @@ _NO_TOKEN = "--token is to be what gitfed token create printed: six characters, 
     show_default=True,
     help="Where the agent lives.",
 )
-@options.option(
+@parameters.option(
     "--cluster-role",
     shared=False,
     metavar="NAME",
@@ -98,19 +98,21 @@ _NO_TOKEN = "--token is to be what gitfed token create printed: six characters, 
     show_default=True,
     help='ClusterRole of the agent; "" for none: gitfed rbac makes the least one.',
 )
-@options.option("--cluster-provider", shared=False, metavar="TEXT", default="", help="spec.provider")
-@options.option("--cluster-region", shared=False, metavar="TEXT", default="", help="spec.region")
-@options.option("--cluster-zones", shared=False, metavar="TEXT[,TEXT]", default="", help="spec.zones")
-@options.option("--agent-image", shared=False, metavar="IMAGE", default=IMAGE, show_default=True, help="Of the agent.")
-@options.option(
+@parameters.option("--cluster-provider", shared=False, metavar="TEXT", default="", help="spec.provider")
+@parameters.option("--cluster-region", shared=False, metavar="TEXT", default="", help="spec.region")
+@parameters.option("--cluster-zones", shared=False, metavar="TEXT[,TEXT]", default="", help="spec.zones")
+@parameters.option(
+    "--agent-image", shared=False, metavar="IMAGE", default=IMAGE, show_default=True, help="Of the agent."
+)
+@parameters.option(
     "--file", shared=False, metavar="PATH", default="", help="File of the declaration.  [default: clusters/NAME.yaml]"
 )
-@options.option(
+@parameters.option(
     "--allow-exec-credentials",
     is_flag=True,
     help="Let a kubeconfig start programs (exec, auth-provider) on this machine.",
 )
-@options.option(
+@parameters.option(
     "--pull-request",
     shared=False,
     is_flag=True,

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from gitfed.cli import complete, desired, options
+from gitfed.cli import complete, desired, parameters
 from gitfed.cli.commands.clusters import cordon
 from gitfed.cli.output import plain
 from gitfed.errors import UsageError
@@ -40,7 +40,7 @@ class _Wish:
 @click.argument(
     "words", metavar="[clusters] CLUSTER... TAINT...", nargs=-1, required=True, shell_complete=complete.clusters
 )
-@options.option("--overwrite", shared=False, is_flag=True, help="Change the value of a taint that is there.")
+@parameters.option("--overwrite", shared=False, is_flag=True, help="Change the value of a taint that is there.")
 @desired.writing
 def command(words: tuple[str, ...], overwrite: bool, writing: desired.Writing) -> int:
     """Put taints on clusters, or take them away.

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 import click
 
-from gitfed.cli import complete, options
+from gitfed.cli import complete, parameters
 from gitfed.cli.output import plain, table
 from gitfed.errors import NotThere, UsageError
 
@@ -28,15 +28,15 @@ def _of_hub(command: _Command) -> _Command:
     """--repo and --data-dir, which say whose hub is meant."""
     for add in reversed(
         (
-            options.option(
+            parameters.option(
                 "--repo",
                 metavar="PATH|URL",
                 default=".",
                 help="The repository that the daemon follows.  [default: the one around this folder]",
             ),
-            options.option(
+            parameters.option(
                 "--data-dir",
-                type=options.Files(file_okay=False),
+                type=parameters.Files(file_okay=False),
                 metavar="DIR",
                 default=None,
                 help="The daemon's.  [default: below XDG_STATE_HOME]",
@@ -58,23 +58,23 @@ def command() -> None:
 
 
 @command.command("create")
-@options.option(
+@parameters.option(
     "--print-register-command",
     shared=False,
     is_flag=True,
     help="Print the command that registers a cluster, not the token alone.",
 )
-@options.option(
+@parameters.option(
     "--ttl",
     shared=False,
-    type=options.Duration(),
+    type=parameters.Duration(),
     metavar="DURATION",
     default="24h",
     show_default=True,
     help="How long it can be used; 0: for ever.",
 )
-@options.option("--description", shared=False, metavar="TEXT", default="", help="What it is for.")
-@options.option(
+@parameters.option("--description", shared=False, metavar="TEXT", default="", help="What it is for.")
+@parameters.option(
     "--cluster-name",
     shared=False,
     metavar="NAME",
@@ -83,10 +83,10 @@ def command() -> None:
     shell_complete=complete.clusters,
     help="For this cluster alone, even if it is known: its certificate is replaced then.",
 )
-@options.option(
+@parameters.option(
     "--pool", shared=False, metavar="NAME", default="", help="For the members of this pool, in place of a cluster."
 )
-@options.option(
+@parameters.option(
     "--hub-url", metavar="URL", default="", help="Where agents reach the hub.  [default: what the daemon wrote down]"
 )
 @_of_hub

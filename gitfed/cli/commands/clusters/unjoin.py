@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from gitfed.cli import complete, desired, exits, load, options
+from gitfed.cli import complete, desired, exits, load, options, parameters
 from gitfed.cli.output import plain, progress
 from gitfed.errors import ClusterError, CredentialsError, SourceError, StateError, UsageError
 from gitfed.model.keys import CONTEXT
@@ -21,30 +21,32 @@ if TYPE_CHECKING:
 
 @click.command("unjoin")
 @click.argument("name", metavar="CLUSTER", type=complete.CLUSTER, shell_complete=complete.clusters)
-@options.option("--delete-objects", "objects", shared=False, flag_value="delete", help="Delete what gitfed put there.")
-@options.option(
+@parameters.option(
+    "--delete-objects", "objects", shared=False, flag_value="delete", help="Delete what gitfed put there."
+)
+@parameters.option(
     "--keep-objects", "objects", shared=False, flag_value="keep", help="Leave it there, as nobody's of gitfed."
 )
-@options.option(
+@parameters.option(
     "--cluster-kubeconfig",
     shared=False,
-    type=options.Files(exists=True, dir_okay=False),
+    type=parameters.Files(exists=True, dir_okay=False),
     metavar="FILE",
     help="Reach the cluster by this kubeconfig.  [default: as the daemon does]",
 )
-@options.option(
+@parameters.option(
     "--cluster-context", shared=False, metavar="NAME", default="", help="Its context.  [default: the cluster's name]"
 )
-@options.option(
+@parameters.option(
     "--wait",
     shared=False,
-    type=options.Duration(),
+    type=parameters.Duration(),
     default="60s",
     show_default=True,
     metavar="DURATION",
     help="How long deleted objects may take to go.",
 )
-@options.option(
+@parameters.option(
     "--force", shared=False, is_flag=True, help="Also when the cluster cannot be reached: what runs there stays there."
 )
 @options.credentials

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from gitfed.cli import complete, desired, exits, options
+from gitfed.cli import complete, desired, exits, options, parameters
 from gitfed.cli.commands.clusters import unjoin
 from gitfed.cli.output import plain
 from gitfed.errors import HubError, HubUnreachable, UsageError
@@ -15,22 +15,24 @@ from gitfed.errors import HubError, HubUnreachable, UsageError
 
 @click.command("unregister")
 @click.argument("name", metavar="CLUSTER", type=complete.CLUSTER, shell_complete=complete.clusters)
-@options.option("--delete-objects", "objects", shared=False, flag_value="delete", help="Delete what gitfed put there.")
-@options.option(
+@parameters.option(
+    "--delete-objects", "objects", shared=False, flag_value="delete", help="Delete what gitfed put there."
+)
+@parameters.option(
     "--keep-objects", "objects", shared=False, flag_value="keep", help="Leave it there, as nobody's of gitfed."
 )
-@options.option(
+@parameters.option(
     "--cluster-kubeconfig",
     shared=False,
-    type=options.Files(exists=True, dir_okay=False),
+    type=parameters.Files(exists=True, dir_okay=False),
     metavar="FILE",
     required=True,
     help="An administrator's kubeconfig of the cluster.",
 )
-@options.option(
+@parameters.option(
     "--cluster-context", shared=False, metavar="NAME", default="", help="Its context.  [default: the cluster's name]"
 )
-@options.option(
+@parameters.option(
     "-n",
     "--namespace",
     shared=False,
@@ -39,19 +41,19 @@ from gitfed.errors import HubError, HubUnreachable, UsageError
     show_default=True,
     help="Where the agent lives.",
 )
-@options.option(
+@parameters.option(
     "--wait",
     shared=False,
-    type=options.Duration(),
+    type=parameters.Duration(),
     default="60s",
     show_default=True,
     metavar="DURATION",
     help="How long the agent's pod may take to end, and then deleted objects to go.",
 )
-@options.option(
+@parameters.option(
     "--force", shared=False, is_flag=True, help="Also when the hub cannot be reached: the certificate counts on then."
 )
-@options.option(
+@parameters.option(
     "--allow-exec-credentials",
     is_flag=True,
     help="Let a kubeconfig start programs (exec, auth-provider) on this machine.",

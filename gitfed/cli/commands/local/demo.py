@@ -7,18 +7,18 @@ from pathlib import Path
 
 import click
 
-from gitfed.cli import long_running, options
+from gitfed.cli import long_running, options, parameters
 from gitfed.cli.demo.stage import Stage
 
 
 @click.command("demo")
 @click.argument("act", type=click.Choice(["push", "failover", "pull"]), default="push", required=False)
-@options.option("--once", shared=False, is_flag=True, help="End after the guided part: 0 if everything was as told.")
-@options.option(
+@parameters.option("--once", shared=False, is_flag=True, help="End after the guided part: 0 if everything was as told.")
+@parameters.option(
     "--dir",
     "folder",
     shared=False,
-    type=options.Files(file_okay=False),
+    type=parameters.Files(file_okay=False),
     default=None,
     metavar="DIR",
     help="Keep repository, kubeconfig and state there.  [default: a folder that goes away]",

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from gitfed.cli import options
+from gitfed.cli import parameters
 from gitfed.cli.output import plain
 from gitfed.errors import UsageError
 
@@ -137,16 +137,16 @@ _NAME = re.compile(r"[a-z0-9]([a-z0-9-]{0,38}[a-z0-9])?")
 
 
 @click.command("init")
-@click.argument("folder", metavar="[DIR]", default=".", type=options.Files(file_okay=False))
-@options.option(
+@click.argument("folder", metavar="[DIR]", default=".", type=parameters.Files(file_okay=False))
+@parameters.option(
     "--name",
     shared=False,
     metavar="NAME",
     default="",
     help="Name of the federation: it labels every object that gitfed applies.  [default: the folder's name]",
 )
-@options.option("--bare-bones", shared=False, is_flag=True, help="Only gitfed.yaml, without an example.")
-@options.option("-q", "--quiet", is_flag=True, help="Say nothing.")
+@parameters.option("--bare-bones", shared=False, is_flag=True, help="Only gitfed.yaml, without an example.")
+@parameters.option("-q", "--quiet", is_flag=True, help="Say nothing.")
 def command(folder: Path, name: str, bare_bones: bool, quiet: bool) -> int:
     """Make a fleet repository in DIR (default: here): settings, two clusters, a policy and a small application.
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from gitfed.cli import load, long_running, options
+from gitfed.cli import load, long_running, options, parameters
 from gitfed.cli.output import formatting
 from gitfed.edges import files
 from gitfed.errors import ClusterUnreachable, GitfedError, NotThere, UsageError
@@ -39,7 +39,7 @@ def command() -> None:
 
 
 @command.command("up")
-@options.option(
+@parameters.option(
     "--clusters",
     shared=False,
     type=click.IntRange(1, 1000),
@@ -48,7 +48,7 @@ def command() -> None:
     metavar="N",
     help="How many; named member1, member2, …",
 )
-@options.option(
+@parameters.option(
     "--name",
     "named",
     shared=False,
@@ -56,16 +56,16 @@ def command() -> None:
     metavar="NAME",
     help="A cluster of this name; may be repeated, instead of --clusters.",
 )
-@options.option(
+@parameters.option(
     "--kubeconfig",
     "target",
     shared=False,
     required=True,
-    type=options.Files(dir_okay=False),
+    type=parameters.Files(dir_okay=False),
     metavar="FILE",
     help="Write a kubeconfig there: one context per cluster, the first is current.",
 )
-@options.option(
+@parameters.option(
     "--nodes",
     shared=False,
     type=click.IntRange(0, 1000),
@@ -74,11 +74,11 @@ def command() -> None:
     metavar="N",
     help="Nodes of each cluster.",
 )
-@options.option("--cpu", shared=False, default="4", show_default=True, metavar="QUANTITY", help="CPU of each node.")
-@options.option(
+@parameters.option("--cpu", shared=False, default="4", show_default=True, metavar="QUANTITY", help="CPU of each node.")
+@parameters.option(
     "--memory", shared=False, default="8Gi", show_default=True, metavar="QUANTITY", help="Memory of each node."
 )
-@options.option(
+@parameters.option(
     "--port",
     shared=False,
     type=click.IntRange(0, 65535),
@@ -86,14 +86,14 @@ def command() -> None:
     metavar="PORT",
     help="Port of the first cluster, the others follow.  [default: free ones]",
 )
-@options.option(
+@parameters.option(
     "--controllers/--no-controllers",
     shared=False,
     default=True,
     show_default=True,
     help="Give workloads pods and a status; without, only the API answers, as in envtest.",
 )
-@options.option("-q", "--quiet", is_flag=True, help="Say nothing.")
+@parameters.option("-q", "--quiet", is_flag=True, help="Say nothing.")
 def up(
     clusters: int,
     named: tuple[str, ...],
@@ -171,11 +171,11 @@ def _order(name: str, summary: str) -> Callable[[Callable[..., int]], click.Comm
 
     def made(work: Callable[..., int]) -> click.Command:
         for parameter in (
-            options.option("-q", "--quiet", is_flag=True, help="Say nothing."),
-            options.option(
+            parameters.option("-q", "--quiet", is_flag=True, help="Say nothing."),
+            parameters.option(
                 "--kubeconfig",
                 shared=False,
-                type=options.Files(exists=True, dir_okay=False),
+                type=parameters.Files(exists=True, dir_okay=False),
                 metavar="FILE",
                 help="The kubeconfig of the fleet, as gitfed sim up wrote it.  [default: KUBECONFIG]",
             ),

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from gitfed.cli import complete, load, options
+from gitfed.cli import complete, load, options, parameters
 from gitfed.cli.commands.look.log import key_of, said
 from gitfed.cli.output import formatting, matrix, plain, structured
 from gitfed.model.base import ObjectKey
@@ -21,7 +21,7 @@ SCHEMA = "gitfed.io/blame/v1"
 @click.command("blame")
 @click.argument("what", metavar="KIND/[NS/]NAME", shell_complete=complete.workloads)
 @options.source
-@options.option(
+@parameters.option(
     "--cluster",
     "only",
     shared=False,
@@ -31,7 +31,7 @@ SCHEMA = "gitfed.io/blame/v1"
     shell_complete=complete.clusters,
     help="Only this cluster.",
 )
-@options.option(
+@parameters.option(
     "-n", "--namespace", shared=False, metavar="NS", default="", help="Namespace, when WHAT does not name it."
 )
 @options.output("text", "json", "yaml")

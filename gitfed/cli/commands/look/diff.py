@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import click
 
-from gitfed.cli import complete, exits, load, options
+from gitfed.cli import complete, exits, load, options, parameters
 from gitfed.cli.output import compare, diff_show, diff_stat, formatting, plain, plan_text, structured
 from gitfed.errors import UsageError
 from gitfed.model.plan import Action
@@ -19,7 +19,9 @@ from gitfed.views import plans
 @click.argument("revisions", metavar="[BASE..HEAD]", default="", shell_complete=complete.revisions)
 @options.facts_or_live
 @options.credentials
-@options.option("--stat", shared=False, is_flag=True, help="Only which objects differ, where, and by how many lines.")
+@parameters.option(
+    "--stat", shared=False, is_flag=True, help="Only which objects differ, where, and by how many lines."
+)
 @options.output("text", "wide", "json", "yaml", "name", "md", secrets=True)
 def command(
     revisions: str, inputs: options.Inputs, credentials: options.Credentials, stat: bool, output: options.Output

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import click
 
-from gitfed.cli import complete, exits, load, options
+from gitfed.cli import complete, exits, load, options, parameters
 from gitfed.cli.main import meant
 from gitfed.cli.output import explain_numbers, formatting, matrix, plain, structured, table
 from gitfed.cli.output.table import Cell
@@ -23,7 +23,7 @@ from gitfed.views.value import PolicyName
 @options.facts_or_live
 @options.credentials
 @options.server
-@options.option(
+@parameters.option(
     "-c",
     "--cluster",
     "only",
@@ -34,7 +34,7 @@ from gitfed.views.value import PolicyName
     shell_complete=complete.clusters,
     help="Only this cluster.",
 )
-@options.option(
+@parameters.option(
     "-n", "--namespace", shared=False, metavar="NS", default="", help="Namespace, when WHAT does not name it."
 )
 @options.output("text", "json", "yaml")

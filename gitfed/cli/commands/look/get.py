@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from gitfed.cli import complete, exits, load, options
+from gitfed.cli import complete, exits, load, options, parameters
 from gitfed.cli.commands.look import listings, validate
 from gitfed.cli.commands.members import listed, reached
 from gitfed.cli.main import meant
@@ -76,15 +76,15 @@ def _named(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[
 @options.facts_or_live
 @options.credentials
 @options.server
-@options.option(
+@parameters.option(
     "-w",
     "--watch",
     shared=False,
     is_flag=True,
     help="Print what changes, as it changes, until interrupted; with --server, or with -C.",
 )
-@options.option("-n", "--namespace", shared=False, metavar="NS", default="", help="Only this namespace.")
-@options.option(
+@parameters.option("-n", "--namespace", shared=False, metavar="NS", default="", help="Only this namespace.")
+@parameters.option(
     "-c",
     "--cluster",
     shared=False,

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from gitfed.cli import complete, exits, load, options
+from gitfed.cli import complete, exits, load, options, parameters
 from gitfed.cli.output import interpret_show
 from gitfed.errors import InputError, UsageError
 from gitfed.interpret import cases, judge
@@ -29,7 +29,7 @@ RULES_SHOWN = (
 )  # fmt: skip
 """In karmadactl's order."""
 _FILE = click.Path(allow_dash=True)
-_option = functools.partial(options.option, shared=False)
+_option = functools.partial(parameters.option, shared=False)
 
 
 @click.command("interpret")
@@ -68,7 +68,7 @@ _option = functools.partial(options.option, shared=False)
 @_option(
     "--cases",
     "folder",
-    type=options.Files(exists=True, file_okay=False),
+    type=parameters.Files(exists=True, file_okay=False),
     metavar="DIR",
     help="Run the cases below this folder, in our layout and in Karmada's.",
 )

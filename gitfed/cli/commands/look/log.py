@@ -6,7 +6,7 @@ import contextlib
 
 import click
 
-from gitfed.cli import complete, load, options
+from gitfed.cli import complete, load, options, parameters
 from gitfed.cli.output import formatting, plain, structured, table
 from gitfed.cli.output.table import Cell
 from gitfed.documents.state_commits import VERBS
@@ -23,7 +23,7 @@ _MOST = 5
 @click.command("log")
 @click.argument("what", metavar="[KIND/[NS/]NAME]", required=False, default="", shell_complete=complete.workloads)
 @options.source
-@options.option(
+@parameters.option(
     "-n",
     "--max-count",
     "count",
@@ -34,7 +34,7 @@ _MOST = 5
     metavar="N",
     help="At most so many entries.",
 )
-@options.option("--namespace", shared=False, metavar="NS", default="", help="Namespace, when WHAT does not name it.")
+@parameters.option("--namespace", shared=False, metavar="NS", default="", help="Namespace, when WHAT does not name it.")
 @options.output("text", "wide", "json", "yaml", "name")
 def command(what: str, inputs: options.Inputs, count: int, namespace: str, output: options.Output) -> int:
     """Show what was decided, newest first: when, for which commit, from which facts, and why.

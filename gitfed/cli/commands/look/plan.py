@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from gitfed.cli import exits, load, options, plan_file
+from gitfed.cli import exits, load, options, parameters, plan_file
 from gitfed.cli.output import plain, plan_markdown, plan_text, structured
 from gitfed.model.plan import Plan
 from gitfed.views import plans
@@ -15,10 +15,10 @@ from gitfed.views import plans
 @click.command("plan")
 @options.facts_or_live
 @options.credentials
-@options.option(
+@parameters.option(
     "--out",
     shared=False,
-    type=options.Files(dir_okay=False),
+    type=parameters.Files(dir_okay=False),
     metavar="FILE",
     help="Save commit, decisions and changes with their digest, without bodies, for: gitfed apply FILE.",
 )

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from gitfed.cli import complete, exits, load, options
+from gitfed.cli import complete, exits, load, options, parameters
 from gitfed.cli.main import meant
 from gitfed.cli.output import formatting, manifest_text, plain, structured
 from gitfed.edges import files
@@ -23,7 +23,7 @@ SCHEMA = "gitfed.io/manifests/v1"
 
 @click.command("render")
 @options.facts
-@options.option(
+@parameters.option(
     "-c",
     "--cluster",
     "clusters",
@@ -34,16 +34,16 @@ SCHEMA = "gitfed.io/manifests/v1"
     shell_complete=complete.clusters,
     help="Only this cluster; may be repeated.",
 )
-@options.option(
+@parameters.option(
     "-d",
     "--dir",
     "folder",
     shared=False,
-    type=options.Files(file_okay=False),
+    type=parameters.Files(file_okay=False),
     metavar="DIR",
     help="Write files DIR/CLUSTER/NAMESPACE/NAME-KIND.GROUP.yaml instead of printing.",
 )
-@options.option("--with-secrets", shared=False, is_flag=True, help="With -d: Secrets too, readable by you alone.")
+@parameters.option("--with-secrets", shared=False, is_flag=True, help="With -d: Secrets too, readable by you alone.")
 @options.output("text", "yaml", "json", "name", secrets=True)
 def command(
     inputs: options.Inputs,

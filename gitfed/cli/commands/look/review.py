@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import click
 
-from gitfed.cli import complete, exits, load, options, pipeline
+from gitfed.cli import complete, exits, load, options, parameters, pipeline
 from gitfed.cli.commands.look import diff
 from gitfed.cli.output import compare, diff_markdown, diff_show, formatting, markdown, structured
 from gitfed.cli.pipeline import PullRequest
@@ -26,7 +26,7 @@ _PLAIN_MARKER = "[//]: # (gitfed.io/diff)"
 @click.command("review")
 @click.argument("revisions", metavar="[BASE..HEAD]", default="", shell_complete=complete.revisions)
 @options.facts
-@options.option(
+@parameters.option(
     "--forge",
     "kind",
     metavar="KIND",
@@ -35,11 +35,11 @@ _PLAIN_MARKER = "[//]: # (gitfed.io/diff)"
     type=click.Choice(["", *forge.KINDS, "forgejo"]),
     help="github, gitlab, gitea (Forgejo too) or bitbucket.  [default: the CI's]",
 )
-@options.option("--api", metavar="URL", shared=False, default="", help="Address of its API.  [default: the CI's]")
-@options.option(
+@parameters.option("--api", metavar="URL", shared=False, default="", help="Address of its API.  [default: the CI's]")
+@parameters.option(
     "--project", metavar="OWNER/NAME", shared=False, default="", help="The repository there.  [default: the CI's]"
 )
-@options.option(
+@parameters.option(
     "--number",
     metavar="N",
     shared=False,
@@ -47,14 +47,14 @@ _PLAIN_MARKER = "[//]: # (gitfed.io/diff)"
     default=None,
     help="The pull request.  [default: the CI's]",
 )
-@options.option(
+@parameters.option(
     "--cluster-statuses/--no-cluster-statuses",
     shared=False,
     default=True,
     show_default=True,
     help="A status for every cluster that would be changed, beside the one for all.",
 )
-@options.option(
+@parameters.option(
     "--dry-run",
     shared=False,
     type=click.Choice(["client"]),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from gitfed.cli import complete, exits, load, options
+from gitfed.cli import complete, exits, load, options, parameters
 from gitfed.cli.output import progress, simulation, structured
 from gitfed.errors import UsageError
 from gitfed.offline.inputs import interpreter_of
@@ -16,7 +16,7 @@ from gitfed.views import simulations
 
 @click.command("simulate")
 @options.facts
-@options.option(
+@parameters.option(
     "--fail",
     "fails",
     shared=False,
@@ -25,7 +25,7 @@ from gitfed.views import simulations
     metavar="TARGET[@TIME]",
     help="What fails: cluster/NAME, region/NAME, zone/NAME or provider/NAME. May be repeated.",
 )
-@options.option(
+@parameters.option(
     "--recover",
     "recovers",
     shared=False,
@@ -34,7 +34,7 @@ from gitfed.views import simulations
     metavar="TARGET[@TIME]",
     help="What comes back.  [default time: half of --until]",
 )
-@options.option(
+@parameters.option(
     "--taint",
     "taints",
     shared=False,
@@ -43,41 +43,41 @@ from gitfed.views import simulations
     metavar="TARGET:KEY[=VALUE]:EFFECT[@TIME]",
     help="A taint that a person sets, with the effect NoSchedule or NoExecute.",
 )
-@options.option(
+@parameters.option(
     "--until",
     shared=False,
-    type=options.Duration(),
+    type=parameters.Duration(),
     default=1800.0,
     metavar="DURATION",
     help="When the clock stops, 720h at most.  [default: 30m]",
 )
-@options.option(
+@parameters.option(
     "--healthy-after",
     shared=False,
-    type=options.Duration(),
+    type=parameters.Duration(),
     default=30.0,
     metavar="DURATION",
     help="How long a new copy takes to be healthy.  [default: 30s]",
 )
-@options.option(
+@parameters.option(
     "--n-minus-one",
     "each",
     shared=False,
     is_flag=True,
     help="Instead: let every cluster and region fail alone; say what would lose replicas.",
 )
-@options.option(
+@parameters.option(
     "--cluster-failure-threshold",
     "failure",
-    type=options.Duration(),
+    type=parameters.Duration(),
     metavar="DURATION",
     default=30.0,
     help="As for gitfed run.  [default: 30s]",
 )
-@options.option(
+@parameters.option(
     "--cluster-success-threshold",
     "success",
-    type=options.Duration(),
+    type=parameters.Duration(),
     metavar="DURATION",
     default=30.0,
     help="As for gitfed run.  [default: 30s]",

@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from gitfed.cli import exits, load, options
+from gitfed.cli import exits, load, options, parameters
 from gitfed.cli.output import formatting, junit, manifest_text, matrix, plain, progress, structured
 from gitfed.cli.output.junit import Case
 from gitfed.edges import files
@@ -30,19 +30,19 @@ _NAMED = 8
 @click.command("test")
 @click.argument("path", metavar="[PATH|NAME]", required=False, default="")
 @options.source
-@options.option(
+@parameters.option(
     "--now",
-    type=options.Rfc3339(),
+    type=parameters.Rfc3339(),
     metavar="RFC3339",
     shared=False,
     help="Try at this time.  [default: that of the facts, else of the commit]",
 )
-@options.option("--update", shared=False, is_flag=True, help="Write snapshots anew, in the worktree; review them.")
-@options.option(
+@parameters.option("--update", shared=False, is_flag=True, help="Write snapshots anew, in the worktree; review them.")
+@parameters.option(
     "--junit",
     "report",
     shared=False,
-    type=options.Files(dir_okay=False),
+    type=parameters.Files(dir_okay=False),
     metavar="FILE",
     help="Also write the results as JUnit XML.",
 )

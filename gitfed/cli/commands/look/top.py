@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from gitfed.cli import complete, exits, load, options
+from gitfed.cli import complete, exits, load, options, parameters
 from gitfed.cli.commands.members import listed, reached
 from gitfed.cli.main import meant
 from gitfed.cli.output import matrix, structured, table
@@ -36,7 +36,7 @@ class Line(NamedTuple):
 @click.argument("only", metavar="[CLUSTER]...", nargs=-1, type=complete.CLUSTER, shell_complete=complete.clusters)
 @options.facts_or_live
 @options.credentials
-@options.option(
+@parameters.option(
     "--sort-by",
     shared=False,
     type=click.Choice(["name", *capacity.SHOWN]),
@@ -48,7 +48,7 @@ class Line(NamedTuple):
 @reached.MEMBERS
 @reached.ALL_NAMESPACES
 @reached.SELECTOR
-@options.option("-n", "--namespace", shared=False, metavar="NS", default="", help="With -C: only this namespace.")
+@parameters.option("-n", "--namespace", shared=False, metavar="NS", default="", help="With -C: only this namespace.")
 @options.output("text", "json", "yaml")
 def command(
     thing: str,
@@ -83,7 +83,7 @@ def command(
     if members:
         asked = ["top", thing, *only, *listed.scope(namespace, everywhere, selector)]
         return _measured(reached.ways(reached.split(members), server, credentials), asked, sort_by, output)
-    if thing == "pods" or everywhere or selector or namespace or options.is_typed("server"):
+    if thing == "pods" or everywhere or selector or namespace or parameters.is_typed("server"):
         raise click.UsageError("what is used is asked of clusters: -C names them")
     session = load.Session(inputs, credentials)
     fleet = _fleet(session)

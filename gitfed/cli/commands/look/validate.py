@@ -8,7 +8,7 @@ from dataclasses import replace
 import click
 
 from gitfed import lint as plan_lint
-from gitfed.cli import complete, load, options
+from gitfed.cli import complete, load, options, parameters
 from gitfed.cli.output import annotations as forms
 from gitfed.cli.output import formatting, markdown, parse_summary, plain, structured, table
 from gitfed.interpret.schema.kubernetes import Kubernetes, minor_of
@@ -32,7 +32,7 @@ _MOST_UNREAD = 10
 
 @click.command("validate")
 @options.source
-@options.option(
+@parameters.option(
     "--base",
     metavar="REV",
     shared=False,
@@ -40,7 +40,7 @@ _MOST_UNREAD = 10
     shell_complete=complete.revisions,
     help="Also say which interpreters and immutable fields changed since this commit.",
 )
-@options.option(
+@parameters.option(
     "--kubernetes-version",
     "kubernetes",
     metavar="1.MINOR",
@@ -49,7 +49,7 @@ _MOST_UNREAD = 10
     callback=lambda context, parameter, value: kubernetes_of(value),
     help="Check objects as this version would, not as each cluster does: before an upgrade.",
 )
-@options.option(
+@parameters.option(
     "--format",
     "annotations",
     shared=False,

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from gitfed.cli import complete, load, options
+from gitfed.cli import complete, load, options, parameters
 
 if TYPE_CHECKING:
     from gitfed.member_access.ways import Way
 
-KUBECONFIG = options.option(
+KUBECONFIG = parameters.option(
     "--kubeconfig",
-    type=options.Files(exists=True, dir_okay=False),
+    type=parameters.Files(exists=True, dir_okay=False),
     metavar="FILE",
     help="kubeconfig with a context for the hub, or without one a context for each cluster.  [default: KUBECONFIG]",
 )
@@ -45,7 +45,7 @@ def ways(names: tuple[str, ...], server: options.Server | None, credentials: opt
     return [found.through_door(url, who, name) for name in names]
 
 
-MEMBERS = options.option(
+MEMBERS = parameters.option(
     "-C",
     "--clusters",
     "members",
@@ -57,10 +57,10 @@ MEMBERS = options.option(
     shell_complete=complete.clusters,
     help="Ask these clusters themselves, with kubectl.",
 )
-ALL_NAMESPACES = options.option(
+ALL_NAMESPACES = parameters.option(
     "-A", "--all-namespaces", "everywhere", shared=False, is_flag=True, help="With -C: in all namespaces."
 )
-SELECTOR = options.option(
+SELECTOR = parameters.option(
     "-l", "--selector", shared=False, metavar="LABELS", default="", help="With -C: only objects with these labels."
 )
 
@@ -113,7 +113,7 @@ def command(verb: str, first: str, *, example: str, metavar: str) -> click.Comma
     wrappers: list[Callable[[Any], Any]] = [
         options.server,
         KUBECONFIG,
-        options.option(
+        parameters.option(
             "-C",
             "--cluster",
             shared=False,

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from gitfed.cli import load, options
+from gitfed.cli import load, options, parameters
 from gitfed.cli.output import structured, table
 from gitfed.edges import files
 from gitfed.errors import SourceError
@@ -26,7 +26,7 @@ def command() -> None:
 
 @command.command("view", short_help="Print every setting that is in force.")
 @options.source
-@options.option("--origin", shared=False, is_flag=True, help="Say of every setting where it comes from.")
+@parameters.option("--origin", shared=False, is_flag=True, help="Say of every setting where it comes from.")
 @options.output("text", "json", "yaml")
 def view(inputs: options.Inputs, origin: bool, output: options.Output) -> int:
     """Print every setting that is in force: what the repository's Federation says, and defaults for the rest.

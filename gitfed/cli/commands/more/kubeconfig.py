@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from gitfed.cli import load, options
+from gitfed.cli import load, options, parameters
 from gitfed.errors import UsageError
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @click.command("kubeconfig")
-@options.option(
+@parameters.option(
     "-c",
     "--cluster",
     shared=False,
@@ -24,31 +24,33 @@ if TYPE_CHECKING:
     default="",
     help="For kubectl, through the hub's door to this cluster.",
 )
-@options.option(
+@parameters.option(
     "--fleet", shared=False, is_flag=True, help="For kubectl, through the hub's door to all clusters at a time."
 )
-@options.option("--admin", shared=False, is_flag=True, help="Sign a client certificate with the hub's own authority.")
+@parameters.option(
+    "--admin", shared=False, is_flag=True, help="Sign a client certificate with the hub's own authority."
+)
 @options.server_alone
-@options.option(
+@parameters.option(
     "--repo",
     metavar="PATH|URL",
     default=".",
     help="With --admin: the repository that the daemon follows.  [default: the one around this folder]",
 )
-@options.option(
+@parameters.option(
     "--data-dir",
-    type=options.Files(file_okay=False),
+    type=parameters.Files(file_okay=False),
     metavar="DIR",
     default=None,
     help="With --admin: the daemon's.  [default: below XDG_STATE_HOME]",
 )
-@options.option(
+@parameters.option(
     "--hub-url",
     metavar="URL",
     default="",
     help="With --admin: where the hub is reached.  [default: what the daemon wrote down]",
 )
-@options.option(
+@parameters.option(
     "--user",
     shared=False,
     metavar="NAME",
@@ -56,13 +58,13 @@ if TYPE_CHECKING:
     show_default=True,
     help="The name to sign; what it may do stands in AccessPolicies.",
 )
-@options.option(
+@parameters.option(
     "--group", "groups", shared=False, metavar="NAME", multiple=True, help="A group of it; may be repeated."
 )
-@options.option(
+@parameters.option(
     "--life",
     shared=False,
-    type=options.Duration(),
+    type=parameters.Duration(),
     metavar="DURATION",
     default=86400.0,
     help="How long the certificate holds.  [default: 24h]",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from gitfed.cli import complete, options
+from gitfed.cli import complete, options, parameters
 from gitfed.cli.main import meant
 from gitfed.cli.output import structured
 from gitfed.errors import UsageError
@@ -12,7 +12,7 @@ from gitfed.errors import UsageError
 
 @click.command("schema")
 @click.argument("kind", metavar="[KIND]", default="", shell_complete=complete.declared)
-@options.option("--all", "every", shared=False, is_flag=True, help="One schema for all kinds, for an editor.")
+@parameters.option("--all", "every", shared=False, is_flag=True, help="One schema for all kinds, for an editor.")
 @options.output("json", "yaml", "name")
 def command(kind: str, every: bool, output: options.Output) -> int:
     """Print the JSON Schema of a declared kind; without KIND, the names of all.

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from gitfed.cli import complete, desired, load, options
+from gitfed.cli import complete, desired, load, options, parameters
 from gitfed.cli.output import plain, progress, table
 from gitfed.errors import UsageError
 from gitfed.model import counting
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
 _MOST = 5
 """Subjects of one code that are named; the rest is counted, unless all are asked for."""
-INTO = options.option(
+INTO = parameters.option(
     "--into", shared=False, metavar="FOLDER", default="", help="Folder of the repository for the files."
 )
-WITH_SECRETS = options.option("--with-secrets", shared=False, is_flag=True, help="Write Secrets too, as they are.")
-ALL = options.option("--all-findings", shared=False, is_flag=True, help="Name every object that was left out.")
+WITH_SECRETS = parameters.option("--with-secrets", shared=False, is_flag=True, help="Write Secrets too, as they are.")
+ALL = parameters.option("--all-findings", shared=False, is_flag=True, help="Name every object that was left out.")
 
 
 @click.group("import")
@@ -37,7 +37,7 @@ def command() -> None:
 
 
 @command.command("kubefed")
-@click.argument("exports", metavar="PATH...", nargs=-1, required=True, type=options.Files(exists=True))
+@click.argument("exports", metavar="PATH...", nargs=-1, required=True, type=parameters.Files(exists=True))
 @INTO
 @WITH_SECRETS
 @ALL
@@ -68,7 +68,7 @@ def kubefed(
 
 @command.command("cluster")
 @click.argument("name", metavar="CLUSTER", type=complete.CLUSTER, shell_complete=complete.clusters)
-@options.option(
+@parameters.option(
     "-n",
     "--namespace",
     "namespaces",
@@ -116,15 +116,15 @@ def cluster(
 
 
 @command.command("karmada")
-@click.argument("exports", metavar="[PATH]...", nargs=-1, type=options.Files(exists=True))
-@options.option(
+@click.argument("exports", metavar="[PATH]...", nargs=-1, type=parameters.Files(exists=True))
+@parameters.option(
     "--karmada-kubeconfig",
     shared=False,
     metavar="FILE",
-    type=options.Files(exists=True, dir_okay=False),
+    type=parameters.Files(exists=True, dir_okay=False),
     help="Read the control plane itself, by this kubeconfig.",
 )
-@options.option(
+@parameters.option(
     "--karmada-context",
     shared=False,
     metavar="NAME",
@@ -132,14 +132,14 @@ def cluster(
     show_default=True,
     help="Its context.",
 )
-@options.option(
+@parameters.option(
     "--decisions-out",
     shared=False,
     metavar="FILE",
-    type=options.Files(dir_okay=False),
+    type=parameters.Files(dir_okay=False),
     help="Write the bindings there, for plan --decisions and state begin.",
 )
-@options.option(
+@parameters.option(
     "--adopt",
     shared=False,
     is_flag=True,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
-from gitfed.cli import complete, desired, load, options
+from gitfed.cli import complete, desired, load, options, parameters
 from gitfed.cli.output import plain
 from gitfed.errors import NotThere, UsageError
 from gitfed.text import emit
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
 @click.command("promote")
 @click.argument("words", metavar="KIND NAME | KIND/[NS/]NAME", nargs=-1, required=True)
-@options.option(
+@parameters.option(
     "-n", "--namespace", shared=False, metavar="NS", default="", help="Namespace of the object.  [default: default]"
 )
-@options.option(
+@parameters.option(
     "-C",
     "--cluster",
     shared=False,
@@ -35,17 +35,19 @@ if TYPE_CHECKING:
     type=complete.CLUSTER,
     shell_complete=complete.clusters,
 )
-@options.option("-d", "--dependencies", shared=False, is_flag=True, help="Take what it refers to along.")
-@options.option(
+@parameters.option("-d", "--dependencies", shared=False, is_flag=True, help="Take what it refers to along.")
+@parameters.option(
     "--auto-create-policy/--no-auto-create-policy",
     shared=False,
     default=True,
     show_default=True,
     help="Write a policy that keeps it on CLUSTER.",
 )
-@options.option("--policy-name", shared=False, metavar="NAME", default="", help="Its name.  [default: in-CLUSTER-NAME]")
-@options.option("--into", shared=False, metavar="FOLDER", default="", help="Folder of the repository for the files.")
-@options.option(
+@parameters.option(
+    "--policy-name", shared=False, metavar="NAME", default="", help="Its name.  [default: in-CLUSTER-NAME]"
+)
+@parameters.option("--into", shared=False, metavar="FOLDER", default="", help="Folder of the repository for the files.")
+@parameters.option(
     "-o",
     "--output",
     "shown",
