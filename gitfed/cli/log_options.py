@@ -2,26 +2,42 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import click
 
-from gitfed.cli.parameters import Command, option
+from gitfed.cli.parameters import Command, gathered, option
 
-_FORMAT = option(
-    "--logging-format",
-    type=click.Choice(["text", "json"]),
-    default="text",
-    show_default=True,
-    help="Form of the log on stderr.",
-)
-_LEVEL = option(
-    "--log-level",
-    type=click.Choice(["debug", "info", "warning", "error"]),
-    default="info",
-    show_default=True,
-    help="The least severe lines to write.",
+
+@dataclass(frozen=True, slots=True)
+class Log:
+    format: str
+    level: str
+
+    def set_up(self) -> None:
+        from gitfed.daemon import logs
+
+        logs.set_up(self.format, self.level)
+
+
+_LOG = (
+    option(
+        "--logging-format",
+        type=click.Choice(["text", "json"]),
+        default="text",
+        show_default=True,
+        help="Form of the log on stderr.",
+    ),
+    option(
+        "--log-level",
+        type=click.Choice(["debug", "info", "warning", "error"]),
+        default="info",
+        show_default=True,
+        help="The least severe lines to write.",
+    ),
 )
 
 
 def log(command: Command) -> Command:
-    """--logging-format and --log-level → `logging_format: str`, `log_level: str`."""
-    return _FORMAT(_LEVEL(command))
+    """--logging-format and --log-level → `log: Log`."""
+    return gathered(command, "log", _LOG, lambda given: Log(given["logging_format"], given["log_level"]))

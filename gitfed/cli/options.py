@@ -114,6 +114,11 @@ STATE_KEY = option(
     help="The private SSH key that signs what is written on the state branch; replicas share it.  "
     "[default: made once in --data-dir]",
 )
+ALLOW_EXEC = option(
+    "--allow-exec-credentials",
+    is_flag=True,
+    help="Let a kubeconfig start programs (exec, auth-provider) on this machine.",
+)
 WAIT = option("--wait", shared=False, is_flag=True, help="Wait until the daemon has carried it out.")
 WAIT_TIMEOUT = option(
     "--timeout",
@@ -146,8 +151,7 @@ _CREDENTIALS = (
            help="kubeconfig with one context per cluster.  [default: KUBECONFIG]"),
     option("--credentials-dir", type=Files(exists=True, file_okay=False), metavar="DIR",
            help="Folder of mounted Secrets: NAMESPACE/NAME/token, …/caBundle."),
-    option("--allow-exec-credentials", is_flag=True,
-           help="Let a kubeconfig start programs (exec, auth-provider) on this machine."),
+    ALLOW_EXEC,
 )  # fmt: skip
 _SERVER = (
     option("--server", metavar="URL", default="",

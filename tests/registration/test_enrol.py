@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from gitfed import errors
-from gitfed.cli.commands.clusters import unjoin
+from gitfed.cli.commands.clusters import cluster_session
 from gitfed.edges import certificate_pins
 from gitfed.edges.certificates import Authority
 from gitfed.edges.kube.connection.session import Session
@@ -45,7 +45,7 @@ def asked(hub: Staged, bearer: str, name: str = "edge-1") -> Asked:
 
 
 def session(member: EmbeddedFleet, name: str = "edge-1") -> Session:
-    return unjoin.session_by(member.kubeconfig, name, "edge-1", allow_exec=False)
+    return cluster_session.by_kubeconfig(member.kubeconfig, name, "edge-1", allow_exec=False)
 
 
 async def made(at: Session) -> dict[str, Any]:

@@ -4,13 +4,62 @@ from __future__ import annotations
 
 import asyncio
 import signal
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from gitfed.cli import exits, log_options, parameters
+from gitfed.cli import exits, health_options, log_options, parameters
+
+if TYPE_CHECKING:
+    from gitfed.agent.pool.membership import Timing as LeaseTiming
+    from gitfed.agent.pool.serve import LeasePlace
+    from gitfed.daemon.fleet.cluster_health import Timing
 
 _SHORTEST_LEASE, _LONGEST_LEASE = 3, 60
+
+
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """The hub, and what the agent is known by there."""
+
+    hub_url: str
+    hub_credentials: Path
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """The way into the cluster, or into those of the pool."""
+
+    kubeconfig: Path | None
+    credentials_dir: Path | None
+    allow_exec: bool
+    context: str
+    concurrency: int
+
+
+@dataclass(frozen=True, slots=True)
+class Leases:
+    """Where the members of a pool share its clusters, and for how long a lease holds."""
+
+    lease_kubeconfig: Path | None
+    lease_context: str
+    lease_namespace: str
+    lease_duration: float
+
+    @property
+    def place(self) -> LeasePlace:
+        from gitfed.agent.pool.serve import LeasePlace
+
+        paths = (self.lease_kubeconfig,) if self.lease_kubeconfig else ()
+        return LeasePlace(paths, self.lease_context, self.lease_namespace)
+
+    @property
+    def timing(self) -> LeaseTiming:
+        from gitfed.agent.pool.membership import Timing
+
+        return Timing(round(self.lease_duration))
 
 
 @click.command("agent")
@@ -64,29 +113,10 @@ _SHORTEST_LEASE, _LONGEST_LEASE = 3, 60
     show_default=True,
     help="Requests to the API server at the same time.",
 )
-@parameters.option(
-    "--cluster-status-update-frequency",
-    "frequency",
-    type=parameters.Duration(),
-    metavar="DURATION",
-    default=10.0,
-    help="Between two looks at the cluster's health.  [default: 10s]",
-)
-@parameters.option(
-    "--cluster-failure-threshold",
-    "failure",
-    type=parameters.Duration(),
-    metavar="DURATION",
-    default=30.0,
-    help="The cluster counts as failed when that was seen for this long.  [default: 30s]",
-)
-@parameters.option(
-    "--cluster-success-threshold",
-    "success",
-    type=parameters.Duration(),
-    metavar="DURATION",
-    default=30.0,
-    help="One that failed counts as well when that was seen for this long.  [default: 30s]",
+@health_options.timing(
+    frequency="Between two looks at the cluster's health.",
+    failure="The cluster counts as failed when that was seen for this long.",
+    success="One that failed counts as well when that was seen for this long.",
 )
 @parameters.option(
     "--lease-kubeconfig",
@@ -120,25 +150,17 @@ _SHORTEST_LEASE, _LONGEST_LEASE = 3, 60
     help='Where /livez, /readyz and /metrics answer; "": nowhere.  [default: any port here]',
 )
 @log_options.log
+@parameters.value("reached", Reached)
+@parameters.value("access", Access)
+@parameters.value("leases", Leases)
 def command(
-    hub_url: str,
-    hub_credentials: Path,
+    reached: Reached,
     pool: str,
-    kubeconfig: Path | None,
-    credentials_dir: Path | None,
-    allow_exec: bool,
-    context: str,
-    concurrency: int,
-    frequency: float,
-    failure: float,
-    success: float,
-    lease_kubeconfig: Path | None,
-    lease_context: str,
-    lease_namespace: str,
-    lease_duration: float,
+    access: Access,
+    timing: Timing,
+    leases: Leases,
     health_address: str,
-    logging_format: str,
-    log_level: str,
+    log: log_options.Log,
 ) -> int:
     """Keep one pulled cluster from inside of it, or a share of a pool's push clusters.
 
@@ -156,47 +178,48 @@ def command(
     \b
     Exit codes: 0 stopped by SIGTERM · 130 interrupted · 2 bad usage · 3 no agent's certificate.
     """
-    from gitfed.agent import serve
-    from gitfed.agent.dial import Hub
+    from gitfed.agent import dial, serve
     from gitfed.agent.pool import serve as serve_pool
-    from gitfed.agent.pool.membership import Timing as LeaseTiming
-    from gitfed.daemon import logs
-    from gitfed.daemon.fleet.cluster_health import Timing
     from gitfed.edges.kube.connection.credentials import CredentialSources
-    from gitfed.model import agent_identity
-    from gitfed.placement.recorded_facts import Thresholds
 
-    if not hub_url.startswith("https://"):
+    if not reached.hub_url.startswith("https://"):
         raise click.UsageError("--hub-url is no https:// address: an agent is known by its certificate")
-    hub = Hub(hub_url, hub_credentials)
-    kubeconfigs = (kubeconfig,) if kubeconfig is not None else ()
-    timing = Timing(probe=frequency, thresholds=Thresholds(failure=failure, success=success))
+    hub = dial.Hub(reached.hub_url, reached.hub_credentials)
+    kubeconfigs = (access.kubeconfig,) if access.kubeconfig is not None else ()
     if not pool:
-        _check_no_pool(credentials_dir, allow_exec, lease_kubeconfig, lease_context, lease_namespace)
-        options_of_one = serve.Options(hub, kubeconfigs, context, concurrency, timing, health_address)
-        logs.set_up(logging_format, log_level)
-        ended_by = asyncio.run(serve.run(options_of_one))
+        _check_no_pool(access, leases)
+        alone = serve.Options(hub, kubeconfigs, access.context, access.concurrency, timing, health_address)
+        log.set_up()
+        ended_by = asyncio.run(serve.run(alone))
     else:
-        if context:
-            raise click.UsageError("--context is for one cluster: with --pool each Cluster file may name its own")
-        if bool(lease_kubeconfig) != bool(lease_context):
-            raise click.UsageError("--lease-kubeconfig and --lease-context go together")
-        if why := agent_identity.why_not_a_pool(pool):
-            raise click.UsageError(f"the pool name {pool} {why}")
-        if not _SHORTEST_LEASE <= lease_duration <= _LONGEST_LEASE:
-            raise click.UsageError(f"--lease-duration is {_SHORTEST_LEASE}s at least, and {_LONGEST_LEASE}s at most")
-        place = serve_pool.LeasePlace((lease_kubeconfig,) if lease_kubeconfig else (), lease_context, lease_namespace)
-        ways = CredentialSources(kubeconfig=kubeconfigs, credentials_dir=credentials_dir, allow_exec=allow_exec)
-        logs.set_up(logging_format, log_level)
-        member = serve_pool.Options(
-            hub, pool, ways, place, LeaseTiming(round(lease_duration)), concurrency, timing, health_address
+        _check_pool(pool, access, leases)
+        ways = CredentialSources(
+            kubeconfig=kubeconfigs, credentials_dir=access.credentials_dir, allow_exec=access.allow_exec
         )
+        member = serve_pool.Options(
+            hub, pool, ways, leases.place, leases.timing, access.concurrency, timing, health_address
+        )
+        log.set_up()
         ended_by = asyncio.run(serve_pool.run(member))
     return exits.INTERRUPTED if ended_by == signal.SIGINT else exits.OK
 
 
-def _check_no_pool(credentials_dir: Path | None, allow_exec: bool, *leases: object) -> None:
-    if credentials_dir is not None or allow_exec or any(leases):
+def _check_no_pool(access: Access, leases: Leases) -> None:
+    of_leases = (leases.lease_kubeconfig, leases.lease_context, leases.lease_namespace)
+    if access.credentials_dir is not None or access.allow_exec or any(of_leases):
         raise click.UsageError(
             "--credentials-dir, --allow-exec-credentials and --lease-… are for members of a pool: --pool NAME"
         )
+
+
+def _check_pool(pool: str, access: Access, leases: Leases) -> None:
+    from gitfed.model import agent_identity
+
+    if access.context:
+        raise click.UsageError("--context is for one cluster: with --pool each Cluster file may name its own")
+    if bool(leases.lease_kubeconfig) != bool(leases.lease_context):
+        raise click.UsageError("--lease-kubeconfig and --lease-context go together")
+    if why := agent_identity.why_not_a_pool(pool):
+        raise click.UsageError(f"the pool name {pool} {why}")
+    if not _SHORTEST_LEASE <= leases.lease_duration <= _LONGEST_LEASE:
+        raise click.UsageError(f"--lease-duration is {_SHORTEST_LEASE}s at least, and {_LONGEST_LEASE}s at most")

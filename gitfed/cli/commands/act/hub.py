@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import signal
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +15,18 @@ from gitfed.cli import exits, hub_options, log_options, options, parameters
 
 if TYPE_CHECKING:
     from gitfed.hub.options import Options as HubOptions
+
+
+@dataclass(frozen=True, slots=True)
+class Followed:
+    """The repository, and what is kept of it: as `daemon.wiring.Options` calls it."""
+
+    repo: str
+    git_credentials: Path | None
+    submodules: tuple[str, ...]
+    branch: str | None
+    data_dir: Path | None
+    interval: float | None
 
 
 @click.command("hub")
@@ -41,17 +55,8 @@ if TYPE_CHECKING:
 )
 @hub_options.hub
 @log_options.log
-def command(
-    repo: str,
-    git_credentials: Path | None,
-    submodules: tuple[str, ...],
-    branch: str | None,
-    data_dir: Path | None,
-    interval: float | None,
-    hub: HubOptions | None,
-    logging_format: str,
-    log_level: str,
-) -> int:
+@parameters.value("followed", Followed)
+def command(followed: Followed, hub: HubOptions | None, log: log_options.Log) -> int:
     """Serve the hub without the engine: more replicas for whoever only reads.
 
     It shows what the daemon that leads has recorded in Git: decisions and facts, as of the last look. It asks no
@@ -63,23 +68,11 @@ def command(
     \b
     Exit codes: 0 stopped by SIGTERM · 130 interrupted · 2 bad usage.
     """
-    from gitfed.daemon import logs, wiring
+    from gitfed.daemon import wiring
     from gitfed.hub import serve
 
     if hub is None:
         raise click.UsageError("--hub-address says where the hub is to listen")
-    logs.set_up(logging_format, log_level)
-    ended_by = asyncio.run(
-        serve.hub_alone(
-            wiring.Options(
-                repo=repo,
-                branch=branch,
-                data_dir=data_dir,
-                git_credentials=git_credentials,
-                submodules=submodules,
-                interval=interval,
-            ),
-            hub,
-        )
-    )
+    log.set_up()
+    ended_by = asyncio.run(serve.hub_alone(wiring.Options(**dataclasses.asdict(followed)), hub))
     return exits.INTERRUPTED if ended_by == signal.SIGINT else exits.OK

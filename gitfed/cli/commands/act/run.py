@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from gitfed.cli import exits, hub_options, load, log_options, options, parameters
+from gitfed.cli import exits, health_options, hub_options, load, log_options, options, parameters
 
 if TYPE_CHECKING:
     from gitfed.daemon import leader
+    from gitfed.daemon.fleet.cluster_health import Timing
     from gitfed.edges.forge import Forge
     from gitfed.hub.options import Options as HubOptions
 
@@ -38,9 +39,7 @@ class Followed:
 @dataclass(frozen=True, slots=True)
 class Clusters:
     concurrency: int
-    frequency: float
-    failure: float
-    success: float
+    timing: Timing
     lease: float
 
 
@@ -48,8 +47,7 @@ class Clusters:
 class Telling:
     health_address: str
     notify_dir: Path | None
-    logging_format: str
-    log_level: str
+    log: log_options.Log
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,29 +104,10 @@ class ForgeOptions:
     show_default=True,
     help="Requests to one cluster at a time.",
 )
-@parameters.option(
-    "--cluster-status-update-frequency",
-    "frequency",
-    type=parameters.Duration(),
-    metavar="DURATION",
-    default=10.0,
-    help="Pause between two looks at a cluster's health.  [default: 10s]",
-)
-@parameters.option(
-    "--cluster-failure-threshold",
-    "failure",
-    type=parameters.Duration(),
-    metavar="DURATION",
-    default=30.0,
-    help="A cluster counts as failed when that was seen for this long.  [default: 30s]",
-)
-@parameters.option(
-    "--cluster-success-threshold",
-    "success",
-    type=parameters.Duration(),
-    metavar="DURATION",
-    default=30.0,
-    help="A cluster that failed counts as well again when that was seen for this long.  [default: 30s]",
+@health_options.timing(
+    frequency="Pause between two looks at a cluster's health.",
+    failure="A cluster counts as failed when that was seen for this long.",
+    success="A cluster that failed counts as well again when that was seen for this long.",
 )
 @parameters.option(
     "--cluster-lease-duration",
@@ -248,18 +227,15 @@ def command(
     \b
     Exit codes: 0 stopped by SIGTERM · 130 interrupted · 2 bad usage · 3 invalid settings · 4 not a repository.
     """
-    from gitfed.daemon import logs, wiring
-    from gitfed.daemon.fleet.cluster_health import Timing
+    from gitfed.daemon import wiring
     from gitfed.hub import serve
-    from gitfed.placement import recorded_facts
 
     host, colon, port = telling.health_address.rpartition(":")
     if telling.health_address and (not colon or not host or not port.isdecimal()):
         raise click.UsageError(f"--health-address {telling.health_address!r} is not HOST:PORT")
     leads = _election(election) if election.leader_elect else None
-    logs.set_up(telling.logging_format, telling.log_level)
+    telling.log.set_up()
     where = _forge(followed.repo, forge)
-    thresholds = recorded_facts.Thresholds(clusters.failure, clusters.success)
     ended_by = asyncio.run(
         serve.run(
             wiring.Options(
@@ -268,7 +244,7 @@ def command(
                 credentials_dir=credentials.credentials_dir,
                 allow_exec=credentials.allow_exec,
                 concurrency=clusters.concurrency,
-                timing=Timing(max(clusters.frequency, 0.1), thresholds),
+                timing=clusters.timing,
                 lease=max(clusters.lease, 1.0),
                 health_address=telling.health_address,
                 leader=leads,

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import click
 
 from gitfed.cli import desired, options, parameters
-from gitfed.cli.commands.clusters import unjoin
+from gitfed.cli.commands.clusters import cluster_session, declaration
+from gitfed.cli.commands.clusters.cluster_session import KubeconfigContext
 from gitfed.cli.output import plain
 from gitfed.errors import UsageError
-from gitfed.model.base import Severity
-from gitfed.model.declared import cluster as declared
 from gitfed.model.declared import names
+from gitfed.model.declared.cluster import LONGEST_NAME
 from gitfed.model.keys import CONTEXT
 from gitfed.text import emit
 
@@ -31,21 +31,28 @@ class _Found:
     expires: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What a person says of the file that is written."""
+
+    labels: str
+    file: str
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """The account that gitfed gets in the cluster."""
+
+    cluster_namespace: str
+    cluster_role: str
+
+
 @click.command("join")
 @click.argument("name", metavar="CLUSTER")
-@parameters.option(
-    "--cluster-kubeconfig",
-    shared=False,
-    type=parameters.Files(exists=True, dir_okay=False),
-    metavar="FILE",
-    help="An administrator's kubeconfig.  [default: as the daemon does]",
-)
-@parameters.option(
-    "--cluster-context", shared=False, metavar="NAME", default="", help="Its context.  [default: the cluster's name]"
-)
-@parameters.option("--cluster-region", shared=False, metavar="TEXT", default="", help="spec.region")
-@parameters.option("--cluster-zones", shared=False, metavar="TEXT[,TEXT]", default="", help="spec.zones")
-@parameters.option("--cluster-provider", shared=False, metavar="TEXT", default="", help="spec.provider")
+@cluster_session.way(about="An administrator's kubeconfig.  [default: as the daemon does]")
+@declaration.REGION
+@declaration.ZONES
+@declaration.PROVIDER
 @parameters.option(
     "--labels",
     shared=False,
@@ -78,17 +85,15 @@ class _Found:
 )
 @options.credentials_to_keep
 @desired.writing
+@parameters.value("topology", declaration.Topology)
+@parameters.value("said", Said)
+@parameters.value("account", Account)
 def command(
     name: str,
-    cluster_kubeconfig: Path | None,
-    cluster_context: str,
-    cluster_region: str,
-    cluster_zones: str,
-    cluster_provider: str,
-    labels: str,
-    cluster_namespace: str,
-    cluster_role: str,
-    file: str,
+    way: KubeconfigContext,
+    topology: declaration.Topology,
+    said: Said,
+    account: Account,
     credentials: options.Credentials,
     writing: desired.Writing,
 ) -> int:
@@ -108,46 +113,38 @@ def command(
     """
     checkout = desired.open_checkout(writing.repo)
     if name in checkout.repo.clusters and credentials.credentials_dir is not None and not writing.dry_run:
-        if labels:
+        if said.labels:
             raise UsageError(
                 f"cluster {name} is declared already: {checkout.origin(name).path}",
                 hint="its labels are changed in that file; without --labels only the token is renewed",
             )
-        _renew(checkout, name, cluster_kubeconfig, cluster_context, credentials, cluster_namespace)
+        _renew(checkout, name, way, credentials, account.cluster_namespace)
         return 0
     _check_name(checkout, name)
-    given_labels = _labels(labels)
-    path = file or f"clusters/{name}.yaml"
+    labels = _labels(said.labels)
+    path = said.file or f"clusters/{name}.yaml"
     if checkout.text(path) is not None:
         raise UsageError(f"{path} exists already", hint="name another one with --file")
     folder = credentials.credentials_dir
-    kubeconfig = cluster_kubeconfig or credentials.kubeconfig
-    if kubeconfig is None:
+    way = replace(way, kubeconfig=way.kubeconfig or credentials.kubeconfig)
+    if way.kubeconfig is None:
         raise UsageError("how is it reached?", hint="--cluster-kubeconfig FILE, or --kubeconfig FILE")
     makes = folder is not None and not writing.dry_run
-    found = asyncio.run(
-        _look(checkout, name, kubeconfig, cluster_context, credentials, makes, cluster_namespace, cluster_role)
-    )
+    found = asyncio.run(_look(checkout, name, way, credentials, account if makes else None))
     check_identity(checkout, found.identity, name)
-    body = _declaration(name, found, cluster_namespace if folder is not None else "", cluster_context)
-    if given_labels:
-        body["metadata"]["labels"] = given_labels
-    spec = body["spec"]
-    zones = [zone.strip() for zone in cluster_zones.split(",") if zone.strip()]
-    spec |= {
-        key: value
-        for key, value in (("provider", cluster_provider), ("region", cluster_region), ("zones", zones))
-        if value
-    }
-    try:
-        made = declared.Cluster.model_validate(body)
-    except ValueError as error:
-        raise UsageError(f"cluster {name}: {error}") from error
-    for finding in (one for one in made.findings() if one.severity is Severity.ERROR):
-        raise UsageError(f"cluster {name}: {'.'.join(map(str, finding.path))}: {finding.message}", hint=finding.hint)
+    metadata: dict[str, Any] = {"name": name}
+    spec: dict[str, Any] = {"syncMode": "Push", "id": found.identity}
+    if folder is not None:
+        secret = {"namespace": account.cluster_namespace, "name": name}
+        spec |= {"apiEndpoint": found.server, "secretRef": secret}
+    elif way.context and way.context != name:
+        metadata["annotations"] = {CONTEXT: way.context}
+    if labels:
+        metadata["labels"] = labels
+    body = declaration.document(metadata, spec | topology.spec())
     checkout.put(path, emit.dump(body))
     if makes and folder is not None:
-        _keep(folder / cluster_namespace / name, found)
+        _keep(folder / account.cluster_namespace / name, found)
     desired.finish(checkout, f"Join {name}", writing)
     if not writing.dry_run:
         click.echo(f"cluster({plain.clean(name)}) is joined successfully")
@@ -155,31 +152,25 @@ def command(
 
 
 def _renew(
-    checkout: desired.Checkout,
-    name: str,
-    kubeconfig: Path | None,
-    context: str,
-    credentials: options.Credentials,
-    namespace: str,
+    checkout: desired.Checkout, name: str, way: KubeconfigContext, credentials: options.Credentials, namespace: str
 ) -> None:
     """A new token where the old one is kept. Its rights and the file of the cluster stay as they are."""
-    declaration, folder = checkout.repo.clusters[name].spec, credentials.credentials_dir
+    cluster, folder = checkout.repo.clusters[name].spec, credentials.credentials_dir
     path = checkout.origin(name).path
-    if declaration.secret_ref is None or folder is None:
+    if cluster.secret_ref is None or folder is None:
         raise UsageError(
             f"cluster {name} is declared already, without spec.secretRef: {path}",
             hint="a token in a folder would not be read",
         )
     # Without an administrator's kubeconfig the token itself may make the next one, as long as it counts.
-    found = asyncio.run(
-        _look(checkout, name, kubeconfig or credentials.kubeconfig, context, credentials, True, namespace, "")
-    )
-    _keep(folder / declaration.secret_ref.namespace / declaration.secret_ref.name, found)
+    way = replace(way, kubeconfig=way.kubeconfig or credentials.kubeconfig)
+    found = asyncio.run(_look(checkout, name, way, credentials, Account(namespace, "")))
+    _keep(folder / cluster.secret_ref.namespace / cluster.secret_ref.name, found)
     click.echo(f"the token of cluster({plain.clean(name)}) is renewed")
 
 
 def _check_name(checkout: desired.Checkout, name: str) -> None:
-    if why := names.why_not_dns_label(name, declared.LONGEST_NAME):
+    if why := names.why_not_dns_label(name, LONGEST_NAME):
         raise UsageError(f"the cluster name {name} {why}")
     if name in checkout.repo.clusters:
         raise UsageError(f"cluster {name} is declared already: {checkout.origin(name).path}")
@@ -216,34 +207,22 @@ def check_identity(checkout: desired.Checkout, identity: str, name: str) -> None
 async def _look(
     checkout: desired.Checkout,
     name: str,
-    kubeconfig: Path | None,
-    context: str,
+    way: KubeconfigContext,
     credentials: options.Credentials,
-    makes: bool,
-    namespace: str,
-    role: str,
+    account: Account | None,
 ) -> _Found:
+    """`account`: the one to make, or to make a new token for; None: nothing is made."""
     from gitfed.offline import joining
 
-    async with unjoin.session_of(checkout, name, kubeconfig, context, credentials) as session:
+    async with cluster_session.opened(checkout, name, way, credentials) as session:
         identity = await joining.identity(session)
         check_identity(checkout, identity, name)
         server = session.connection.server
         authority = await joining.authority(session)
-        if not makes:
+        if account is None:
             return _Found(identity, server, authority)
-        made = await joining.make_account(session, namespace=namespace, role=role)
+        made = await joining.make_account(session, namespace=account.cluster_namespace, role=account.cluster_role)
         return _Found(identity, server, authority or made.authority, made.token, made.expires)
-
-
-def _declaration(name: str, found: _Found, namespace: str, context: str) -> dict[str, Any]:
-    metadata: dict[str, Any] = {"name": name}
-    spec: dict[str, Any] = {"syncMode": "Push", "id": found.identity}
-    if namespace:
-        spec |= {"apiEndpoint": found.server, "secretRef": {"namespace": namespace, "name": name}}
-    elif context and context != name:
-        metadata["annotations"] = {CONTEXT: context}
-    return {"apiVersion": "cluster.karmada.io/v1alpha1", "kind": "Cluster", "metadata": metadata, "spec": spec}
 
 
 def _keep(folder: Path, found: _Found) -> None:

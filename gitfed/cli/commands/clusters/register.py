@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import functools
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -10,20 +13,63 @@ from urllib.parse import urlsplit
 import click
 
 from gitfed import __version__
-from gitfed.cli import desired, parameters
-from gitfed.cli.commands.clusters import join, unjoin
+from gitfed.cli import desired, options, parameters
+from gitfed.cli.commands.clusters import cluster_session, declaration, join
+from gitfed.cli.commands.clusters.cluster_session import KubeconfigContext
 from gitfed.cli.output import plain
 from gitfed.errors import UsageError
-from gitfed.model.base import Severity
 from gitfed.text import emit
 
 if TYPE_CHECKING:
+    from gitfed.edges.kube.connection.session import Session
     from gitfed.registration.agent_manifests import Agent
     from gitfed.registration.enrol import Asked
 
 IMAGE = f"registry.example/gitfed:{__version__}"
 """An agent of another version than the hub may be refused: that of who registers is the best guess."""
 _NO_TOKEN = "--token is to be what gitfed token create printed: six characters, a dot, sixteen"  # noqa: S105
+
+
+AGENT_NAMESPACE = parameters.option(
+    "-n",
+    "--namespace",
+    shared=False,
+    metavar="NAME",
+    default="gitfed-system",
+    show_default=True,
+    help="Where the agent lives.",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class TrustedHub:
+    """Where the hub is, what it is known by, and what lets somebody register there."""
+
+    hub: str
+    token: str
+    pins: str
+    unsafe: bool
+    discovery_timeout: float
+
+
+@dataclass(frozen=True, slots=True)
+class NewAgent:
+    """Who registers: the agent of a cluster, or members of a pool."""
+
+    pool: str
+    hub_credentials: Path | None
+    cluster_name: str
+    namespace: str
+    cluster_role: str
+    agent_image: str
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """The file of the cluster, and whether it is proposed as a branch."""
+
+    file: str
+    pull_request: bool
 
 
 @click.command("register")
@@ -71,25 +117,8 @@ _NO_TOKEN = "--token is to be what gitfed token create printed: six characters, 
     default="",
     help="What the cluster is called in the fleet.  [default: --cluster-context]",
 )
-@parameters.option(
-    "--cluster-kubeconfig",
-    shared=False,
-    type=parameters.Files(exists=True, dir_okay=False),
-    metavar="FILE",
-    help="An administrator's kubeconfig of the cluster.",
-)
-@parameters.option(
-    "--cluster-context", shared=False, metavar="NAME", default="", help="Its context.  [default: the cluster's name]"
-)
-@parameters.option(
-    "-n",
-    "--namespace",
-    shared=False,
-    metavar="NAME",
-    default="gitfed-system",
-    show_default=True,
-    help="Where the agent lives.",
-)
+@cluster_session.way(about="An administrator's kubeconfig of the cluster.")
+@AGENT_NAMESPACE
 @parameters.option(
     "--cluster-role",
     shared=False,
@@ -98,20 +127,16 @@ _NO_TOKEN = "--token is to be what gitfed token create printed: six characters, 
     show_default=True,
     help='ClusterRole of the agent; "" for none: gitfed rbac makes the least one.',
 )
-@parameters.option("--cluster-provider", shared=False, metavar="TEXT", default="", help="spec.provider")
-@parameters.option("--cluster-region", shared=False, metavar="TEXT", default="", help="spec.region")
-@parameters.option("--cluster-zones", shared=False, metavar="TEXT[,TEXT]", default="", help="spec.zones")
+@declaration.PROVIDER
+@declaration.REGION
+@declaration.ZONES
 @parameters.option(
     "--agent-image", shared=False, metavar="IMAGE", default=IMAGE, show_default=True, help="Of the agent."
 )
 @parameters.option(
     "--file", shared=False, metavar="PATH", default="", help="File of the declaration.  [default: clusters/NAME.yaml]"
 )
-@parameters.option(
-    "--allow-exec-credentials",
-    is_flag=True,
-    help="Let a kubeconfig start programs (exec, auth-provider) on this machine.",
-)
+@options.ALLOW_EXEC
 @parameters.option(
     "--pull-request",
     shared=False,
@@ -119,26 +144,17 @@ _NO_TOKEN = "--token is to be what gitfed token create printed: six characters, 
     help="Push the file as branch gitfed/register-NAME, and say where its pull request is opened.",
 )
 @desired.writing
+@parameters.value("trusted", TrustedHub)
+@parameters.value("new", NewAgent)
+@parameters.value("topology", declaration.Topology)
+@parameters.value("declared", Declared)
 def command(
-    hub: str,
-    token: str,
-    pins: str,
-    unsafe: bool,
-    discovery_timeout: float,
-    pool: str,
-    hub_credentials: Path | None,
-    cluster_name: str,
-    cluster_kubeconfig: Path | None,
-    cluster_context: str,
-    namespace: str,
-    cluster_role: str,
-    cluster_provider: str,
-    cluster_region: str,
-    cluster_zones: str,
-    agent_image: str,
-    file: str,
+    trusted: TrustedHub,
+    new: NewAgent,
+    way: KubeconfigContext,
+    topology: declaration.Topology,
+    declared: Declared,
     allow_exec_credentials: bool,
-    pull_request: bool,
     writing: desired.Writing,
 ) -> int:
     """Bring a cluster into the fleet that only an agent inside of it can reach, or members of a pool.
@@ -166,22 +182,21 @@ def command(
     from gitfed.registration.agent_manifests import Agent
     from gitfed.registration.enrol import Asked
 
-    if pool or hub_credentials is not None:
-        of_a_cluster = cluster_name or cluster_context or cluster_kubeconfig or pull_request
+    pull_request = declared.pull_request
+    if new.pool or new.hub_credentials is not None:
+        of_a_cluster = new.cluster_name or way.context or way.kubeconfig or pull_request
         if of_a_cluster or writing.repo or writing.commit or writing.dry_run:
             raise click.UsageError("--pool and --hub-credentials are for members of a pool, and make no cluster's file")
-        return _register_pool(
-            pool, hub_credentials, _address(hub), token, _pins(pins, unsafe=unsafe, needed=True), discovery_timeout
-        )
-    name = cluster_name or cluster_context
+        return _register_pool(new.pool, new.hub_credentials, trusted)
+    name = new.cluster_name or way.context
     if not name:
         raise click.UsageError("what is the cluster called? --cluster-name NAME")
     if why := agent_identity.why_not_a_name(name):
         raise click.UsageError(f"the cluster name {name} {why}")
-    if not writing.dry_run and bootstrap_tokens.parse(token) is None:
+    if not writing.dry_run and bootstrap_tokens.parse(trusted.token) is None:
         raise click.UsageError(_NO_TOKEN)
-    pinned = _pins(pins, unsafe=unsafe, needed=not writing.dry_run)
-    declared = _declaration(name, cluster_provider, cluster_region, cluster_zones)
+    pinned = _pins(trusted, needed=not writing.dry_run)
+    body = declaration.document({"name": name}, {"syncMode": "Pull"} | topology.spec())
     if pull_request and (writing.commit or writing.dry_run):
         raise click.UsageError(f"--pull-request and --{'commit' if writing.commit else 'dry-run'} exclude each other")
     checkout = desired.open_checkout(writing.repo) if writing.repo or writing.commit or pull_request else None
@@ -189,19 +204,21 @@ def command(
         _check_declared(checkout, name)
     if checkout is not None and pull_request:
         desired.check_proposes(checkout)
-    agent = Agent(name, _address(hub), namespace, agent_image, role=cluster_role)
+    agent = Agent(name, _address(trusted.hub), new.namespace, new.agent_image, role=new.cluster_role)
     if writing.dry_run:
         _print(agent)
     else:
-        if cluster_kubeconfig is None:
+        if way.kubeconfig is None:
             raise click.UsageError("how is the cluster reached? --cluster-kubeconfig FILE")
-        asked = Asked(agent, token, pinned, discovery_timeout)
-        identity = asyncio.run(_register(cluster_kubeconfig, cluster_context, allow_exec_credentials, asked, checkout))
-        declared["spec"]["id"] = identity
+        asked = Asked(agent, trusted.token, pinned, trusted.discovery_timeout)
+        member = functools.partial(
+            cluster_session.by_kubeconfig, way.kubeconfig, name, way.context, allow_exec=allow_exec_credentials
+        )
+        body["spec"]["id"] = asyncio.run(_register(member, asked, checkout))
     if checkout is None:
-        click.echo(("---\n" if writing.dry_run else "") + emit.dump(declared), nl=False)
+        click.echo(("---\n" if writing.dry_run else "") + emit.dump(body), nl=False)
     else:
-        _declare(checkout, declared, file or f"clusters/{name}.yaml")
+        _declare(checkout, body, declared.file or f"clusters/{name}.yaml")
         if pull_request:
             desired.propose(checkout, writing.message or f"Register {name}", f"gitfed/register-{name}")
         else:
@@ -213,15 +230,13 @@ def command(
     return 0
 
 
-async def _register(
-    kubeconfig: Path, context: str, allow_exec: bool, asked: Asked, checkout: desired.Checkout | None
-) -> str:
+async def _register(member: Callable[[], Session], asked: Asked, checkout: desired.Checkout | None) -> str:
     """The cluster's id. Nothing is made for one that the checkout knows as another."""
     from gitfed.offline import joining
     from gitfed.registration import enrol
 
     name = asked.agent.cluster
-    async with unjoin.session_by(kubeconfig, name, context, allow_exec=allow_exec) as session:
+    async with member() as session:
         identity = await joining.identity(session)
         if checkout is not None:
             join.check_identity(checkout, identity, name)
@@ -229,17 +244,18 @@ async def _register(
     return identity
 
 
-def _register_pool(pool: str, folder: Path | None, hub: str, token: str, pins: tuple[str, ...], timeout: float) -> int:
+def _register_pool(pool: str, folder: Path | None, trusted: TrustedHub) -> int:
     from gitfed.edges import files, signing_request
     from gitfed.hub.enrolment import bootstrap_tokens
     from gitfed.model import agent_identity
     from gitfed.registration import enrol
 
+    hub, pins = _address(trusted.hub), _pins(trusted, needed=True)
     if not pool or folder is None:
         raise click.UsageError("--pool NAME and --hub-credentials DIR go together")
     if why := agent_identity.why_not_a_pool(pool):
         raise click.UsageError(f"the pool name {pool} {why}")
-    if bootstrap_tokens.parse(token) is None:
+    if bootstrap_tokens.parse(trusted.token) is None:
         raise click.UsageError(_NO_TOKEN)
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -247,7 +263,7 @@ def _register_pool(pool: str, folder: Path | None, hub: str, token: str, pins: t
         # Kept before it is used: with the same key the same token works again.
         key = path.read_bytes() if path.exists() else signing_request.new_key()
         files.write_atomically(path, key, durable=True)
-        identity = asyncio.run(enrol.join_pool(pool, hub, token, pins, timeout, key=key))
+        identity = asyncio.run(enrol.join_pool(pool, hub, trusted.token, pins, trusted.discovery_timeout, key=key))
         files.write_atomically(folder / "ca.crt", identity.authorities, durable=True)
         files.write_atomically(folder / "tls.crt", identity.certificate, durable=True)
     except OSError as error:
@@ -273,28 +289,16 @@ def _declare(checkout: desired.Checkout, declared: dict[str, Any], path: str) ->
         checkout.edit_cluster(name, lambda document: document["spec"].update(id=identity))
 
 
-def _declaration(name: str, provider: str, region: str, zones: str) -> dict[str, Any]:
-    from gitfed.model.declared import cluster as model
-
-    listed = [zone.strip() for zone in zones.split(",") if zone.strip()]
-    spec: dict[str, Any] = {"syncMode": "Pull"}
-    spec |= {key: value for key, value in (("provider", provider), ("region", region), ("zones", listed)) if value}
-    body = {"apiVersion": "cluster.karmada.io/v1alpha1", "kind": "Cluster", "metadata": {"name": name}, "spec": spec}
-    for finding in (one for one in model.Cluster.model_validate(body).findings() if one.severity is Severity.ERROR):
-        raise UsageError(f"cluster {name}: {'.'.join(map(str, finding.path))}: {finding.message}", hint=finding.hint)
-    return body
-
-
-def _pins(text: str, *, unsafe: bool, needed: bool) -> tuple[str, ...]:
+def _pins(trusted: TrustedHub, *, needed: bool) -> tuple[str, ...]:
     from gitfed.edges import certificate_pins
 
-    found = tuple(one.strip() for one in text.split(",") if one.strip())
+    found = tuple(one.strip() for one in trusted.pins.split(",") if one.strip())
     for pin in found:
         if why := certificate_pins.why_not_a_pin(pin):
             raise click.UsageError(f"--discovery-token-ca-cert-hash: {pin} {why}")
-    if found and unsafe:
+    if found and trusted.unsafe:
         raise click.UsageError("--discovery-token-unsafe-skip-ca-verification and a pin exclude each other")
-    if needed and not found and not unsafe:
+    if needed and not found and not trusted.unsafe:
         raise UsageError(
             "how is the hub known? --discovery-token-ca-cert-hash sha256:HEX",
             hint="gitfed token create --print-register-command prints it; without a pin anybody could "

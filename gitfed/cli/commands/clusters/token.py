@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
@@ -24,8 +25,24 @@ _USAGES = "authentication"
 _LONGEST_DESCRIPTION = 256
 
 
+@dataclass(frozen=True, slots=True)
+class HubFolder:
+    """Whose hub is meant: that of the daemon which follows this repository, and keeps its state there."""
+
+    repo: str
+    data_dir: Path | None
+
+    @property
+    def path(self) -> Path:
+        from gitfed.daemon import wiring
+        from gitfed.hub import assembly
+
+        return assembly.folder(wiring.Options(repo=self.repo, data_dir=self.data_dir))
+
+
 def _of_hub(command: _Command) -> _Command:
-    """--repo and --data-dir, which say whose hub is meant."""
+    """--repo and --data-dir → `whose: HubFolder`."""
+    command = parameters.value("whose", HubFolder)(command)
     for add in reversed(
         (
             parameters.option(
@@ -97,8 +114,7 @@ def create(
     cluster_name: str,
     pool: str,
     hub_url: str,
-    repo: str,
-    data_dir: Path | None,
+    whose: HubFolder,
 ) -> int:
     """Make a token, and print it.
 
@@ -121,14 +137,14 @@ def create(
         raise click.UsageError("--cluster-name and --pool exclude each other: a token is for one of them")
     if pool and (why := agent_identity.why_not_a_pool(pool)):
         raise click.UsageError(f"the pool name {pool} {why}")
-    change = _ledger(repo, data_dir)
-    line = _register_command(repo, data_dir, hub_url, pool) if print_register_command else ""
+    change = _ledger(whose)
+    line = _register_command(whose, hub_url, pool) if print_register_command else ""
     name, secret = bootstrap_tokens.new()
     salt, digest = bootstrap_tokens.hashed(secret)
     now = datetime.now(UTC).replace(microsecond=0)
     expires = now + timedelta(seconds=ttl) if ttl else None
-    whose = agent_identity.of_pool(pool) if pool else cluster_name
-    token = bootstrap_tokens.Token(name, salt, digest, now, expires, description, whose)
+    owner = agent_identity.of_pool(pool) if pool else cluster_name
+    token = bootstrap_tokens.Token(name, salt, digest, now, expires, description, owner)
     change(lambda found: (found.swept(now).with_token(token), None))
     shown = f"{name}.{secret}"
     click.echo(line.replace("TOKEN", shown) if line else shown)
@@ -137,14 +153,14 @@ def create(
 
 @command.command("list")
 @_of_hub
-def show(repo: str, data_dir: Path | None) -> int:
+def show(whose: HubFolder) -> int:
     """List the tokens that count. Of each the id is shown: its secret was printed once, and is not kept.
 
     \b
     Exit codes: 0 done · 2 bad usage, or no hub has run here.
     """
     now = datetime.now(UTC)
-    ledger = _ledger(repo, data_dir)(lambda found: (found, found))
+    ledger = _ledger(whose)(lambda found: (found, found))
     found = sorted(ledger.swept(now).tokens.values(), key=lambda one: (one.created, one.id))
     head = ("TOKEN", "TTL", "EXPIRES", "USAGES", "DESCRIPTION", "EXTRA GROUPS", "CLUSTER")
     for line in table.lines([head, *(_row(token, now) for token in found)]):
@@ -155,7 +171,7 @@ def show(repo: str, data_dir: Path | None) -> int:
 @command.command("delete")
 @click.argument("tokens", metavar="ID|TOKEN...", nargs=-1, required=True)
 @_of_hub
-def delete(tokens: tuple[str, ...], repo: str, data_dir: Path | None) -> int:
+def delete(tokens: tuple[str, ...], whose: HubFolder) -> int:
     """Delete tokens. What was registered with one is revoked at once: the agent's certificate counts no more.
 
     A token that was used and is over leaves the list by itself, and takes nothing with it; that of a pool stays.
@@ -168,7 +184,7 @@ def delete(tokens: tuple[str, ...], repo: str, data_dir: Path | None) -> int:
     """
     from gitfed.hub.enrolment import bootstrap_tokens
 
-    change = _ledger(repo, data_dir)
+    change = _ledger(whose)
     ids = [bootstrap_tokens.id_of(one) for one in tokens]
     for given, token_id in zip(tokens, ids, strict=True):
         if token_id is None:
@@ -202,33 +218,26 @@ def _span(left: timedelta) -> str:
     return "".join(f"{number}{unit}" for number, unit in units[first : first + 2] if number) or "0s"
 
 
-def _ledger(repo: str, data_dir: Path | None) -> _Change:
+def _ledger(whose: HubFolder) -> _Change:
     """What changes the hub's ledger. Raises UsageError."""
     from gitfed.daemon import wiring
     from gitfed.hub import assembly
 
-    folder = _folder(repo, data_dir)
+    folder = whose.path
     if not (folder / "ca.crt").exists():
         raise UsageError(
             f"no hub with TLS has run with the data folder {folder.parent}",
             hint="start gitfed run --hub-address first, or name its --data-dir",
         )
-    return lambda how: assembly.change_ledger(wiring.Options(repo=repo, data_dir=data_dir), how)
+    return lambda how: assembly.change_ledger(wiring.Options(repo=whose.repo, data_dir=whose.data_dir), how)
 
 
-def _folder(repo: str, data_dir: Path | None) -> Path:
-    from gitfed.daemon import wiring
-    from gitfed.hub import assembly
-
-    return assembly.folder(wiring.Options(repo=repo, data_dir=data_dir))
-
-
-def _register_command(repo: str, data_dir: Path | None, hub_url: str, pool: str) -> str:
+def _register_command(whose: HubFolder, hub_url: str, pool: str) -> str:
     """With TOKEN where the token goes. Raises UsageError."""
     from gitfed.edges import certificate_pins
     from gitfed.hub import assembly
 
-    folder = _folder(repo, data_dir)
+    folder = whose.path
     url = urlsplit(hub_url or assembly.written_url(folder))
     authorities = assembly.written_authorities(folder)
     if url.scheme != "https" or not url.hostname or not authorities:
@@ -238,5 +247,5 @@ def _register_command(repo: str, data_dir: Path | None, hub_url: str, pool: str)
         )
     host = f"[{url.hostname}]" if ":" in url.hostname else url.hostname
     pins = ",".join(certificate_pins.pins(authorities))
-    whose = f" --pool {pool} --hub-credentials pool-{pool}" if pool else ""
-    return f"gitfed register {host}:{url.port or 443}{whose} --token TOKEN --discovery-token-ca-cert-hash {pins}"
+    of_pool = f" --pool {pool} --hub-credentials pool-{pool}" if pool else ""
+    return f"gitfed register {host}:{url.port or 443}{of_pool} --token TOKEN --discovery-token-ca-cert-hash {pins}"

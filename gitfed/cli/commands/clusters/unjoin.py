@@ -3,40 +3,53 @@
 from __future__ import annotations
 
 import asyncio
-from pathlib import Path
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import click
 
 from gitfed.cli import complete, desired, exits, load, options, parameters
+from gitfed.cli.commands.clusters import cluster_session
+from gitfed.cli.commands.clusters.cluster_session import KubeconfigContext
 from gitfed.cli.output import plain, progress
-from gitfed.errors import ClusterError, CredentialsError, SourceError, StateError, UsageError
-from gitfed.model.keys import CONTEXT
+from gitfed.errors import ClusterError, SourceError, StateError, UsageError
 
 if TYPE_CHECKING:
-    from gitfed.edges.kube.connection.session import Session
     from gitfed.model.base import ObjectKey
     from gitfed.offline.leaving import Left
 
 
-@click.command("unjoin")
-@click.argument("name", metavar="CLUSTER", type=complete.CLUSTER, shell_complete=complete.clusters)
-@parameters.option(
+DELETE_OBJECTS = parameters.option(
     "--delete-objects", "objects", shared=False, flag_value="delete", help="Delete what gitfed put there."
 )
-@parameters.option(
+KEEP_OBJECTS = parameters.option(
     "--keep-objects", "objects", shared=False, flag_value="keep", help="Leave it there, as nobody's of gitfed."
 )
-@parameters.option(
-    "--cluster-kubeconfig",
-    shared=False,
-    type=parameters.Files(exists=True, dir_okay=False),
-    metavar="FILE",
-    help="Reach the cluster by this kubeconfig.  [default: as the daemon does]",
-)
-@parameters.option(
-    "--cluster-context", shared=False, metavar="NAME", default="", help="Its context.  [default: the cluster's name]"
-)
+
+
+@dataclass(frozen=True, slots=True)
+class Leaving:
+    """What becomes of the objects of a cluster that leaves. Raises UsageError unless that is said."""
+
+    objects: str | None
+    wait: float
+    """Seconds."""
+    force: bool
+
+    def __post_init__(self) -> None:
+        if self.objects is None:
+            raise UsageError("what of its objects?", hint="--delete-objects or --keep-objects")
+
+    @property
+    def deletes(self) -> bool:
+        return self.objects == "delete"
+
+
+@click.command("unjoin")
+@click.argument("name", metavar="CLUSTER", type=complete.CLUSTER, shell_complete=complete.clusters)
+@DELETE_OBJECTS
+@KEEP_OBJECTS
+@cluster_session.way(about="Reach the cluster by this kubeconfig.  [default: as the daemon does]")
 @parameters.option(
     "--wait",
     shared=False,
@@ -52,13 +65,11 @@ if TYPE_CHECKING:
 @options.credentials
 @options.PROGRESS
 @desired.writing
+@parameters.value("leaving", Leaving)
 def command(
     name: str,
-    objects: str | None,
-    cluster_kubeconfig: Path | None,
-    cluster_context: str,
-    wait: float,
-    force: bool,
+    leaving: Leaving,
+    way: KubeconfigContext,
     credentials: options.Credentials,
     writing: desired.Writing,
 ) -> int:
@@ -76,21 +87,19 @@ def command(
     Exit codes: 0 done · 2 bad usage, no such cluster · 4 the cluster cannot be reached, or objects are still there
     when the time is over (do it again).
     """
-    if objects is None:
-        raise UsageError("what of its objects?", hint="--delete-objects or --keep-objects")
     checkout = desired.open_checkout(writing.repo)
-    if name not in checkout.repo.clusters and cluster_kubeconfig is None:
+    if name not in checkout.repo.clusters and way.kubeconfig is None:
         checkout.cluster(name)
     if name in checkout.repo.clusters and checkout.cluster(name).spec.sync_mode == "Pull":
         raise UsageError(f"cluster {name} is pulled by an agent", hint=f"gitfed unregister {name}")
     if writing.dry_run:
-        preview(checkout, name, objects, cluster_kubeconfig, cluster_context, credentials)
+        preview(checkout, name, way, credentials, leaving)
     else:
-        left = clean(checkout, name, objects, cluster_kubeconfig, cluster_context, wait, force, credentials)
+        left = clean(checkout, name, way, credentials, leaving)
         if left is not None:
             if left.remaining:
                 return exits.UNREACHABLE
-            forget(checkout, name, cleaned=objects == "delete" or not left.present)
+            forget(checkout, name, cleaned=leaving.deletes or not left.present)
     if name in checkout.repo.clusters:
         checkout.drop_cluster(name)
         desired.finish(checkout, f"Unjoin {name}", writing)
@@ -102,21 +111,21 @@ def command(
 def preview(
     checkout: desired.Checkout,
     name: str,
-    objects: str,
-    kubeconfig: Path | None,
-    context: str,
+    way: KubeconfigContext,
     credentials: options.Credentials,
+    leaving: Leaving,
 ) -> None:
     """What would become of each object in the cluster."""
-    from gitfed.offline import leaving, state_inputs
+    from gitfed.offline import leaving as offline
+    from gitfed.offline import state_inputs
 
     async def work() -> Left:
-        async with session_of(checkout, name, kubeconfig, context, credentials) as session:
-            return await leaving.look(
+        async with cluster_session.opened(checkout, name, way, credentials) as session:
+            return await offline.look(
                 session,
                 federation=checkout.repo.settings.metadata.name,
                 repository_id=state_inputs.decisions(checkout.opened, checkout.repo).repository_id,
-                delete=objects == "delete",
+                delete=leaving.deletes,
             )
 
     try:
@@ -137,33 +146,31 @@ def preview(
 def clean(
     checkout: desired.Checkout,
     name: str,
-    objects: str,
-    kubeconfig: Path | None,
-    context: str,
-    wait: float,
-    force: bool,
+    way: KubeconfigContext,
     credentials: options.Credentials,
+    leaving: Leaving,
 ) -> Left | None:
     """What became of its objects; None: it could not be reached, and leaves by force."""
-    from gitfed.offline import leaving, state_inputs
+    from gitfed.offline import leaving as offline
+    from gitfed.offline import state_inputs
 
     count = progress.of_command().count
 
     async def work() -> Left:
-        async with session_of(checkout, name, kubeconfig, context, credentials) as session:
-            return await leaving.leave(
+        async with cluster_session.opened(checkout, name, way, credentials) as session:
+            return await offline.leave(
                 session,
                 federation=checkout.repo.settings.metadata.name,
                 repository_id=state_inputs.decisions(checkout.opened, checkout.repo).repository_id,
-                delete=objects == "delete",
-                wait=wait,
+                delete=leaving.deletes,
+                wait=leaving.wait,
                 count=count,
             )
 
     try:
         left = asyncio.run(work())
     except ClusterError as error:
-        if not force:
+        if not leaving.force:
             raise
         click.echo(f"warning: {plain.clean(str(error))}: what runs there stays there", err=True)
         return None
@@ -202,46 +209,3 @@ def _show(left: Left, name: str) -> None:
 
 def _shown(key: ObjectKey) -> str:
     return plain.clean(str(key))
-
-
-def session_of(
-    checkout: desired.Checkout, name: str, kubeconfig: Path | None, context: str, credentials: options.Credentials
-) -> Session:
-    """A way into a cluster: by the kubeconfig named for it, else as the daemon finds it. Raises CredentialsError."""
-    from gitfed.daemon import wiring
-
-    if kubeconfig is None:
-        declared = checkout.cluster(name)
-        made = wiring.Options(
-            "",
-            kubeconfig=load.kubeconfig_paths(credentials),
-            credentials_dir=credentials.credentials_dir,
-            allow_exec=credentials.allow_exec,
-        )
-        return wiring.open_sessions(made)(declared)
-    return session_by(kubeconfig, name, context, allow_exec=credentials.allow_exec)
-
-
-def session_by(kubeconfig: Path, name: str, context: str, *, allow_exec: bool) -> Session:
-    """By a context of this kubeconfig, that with the cluster's name unless one is named. Raises CredentialsError."""
-    from gitfed.daemon import wiring
-    from gitfed.model.declared.cluster import Cluster
-
-    annotations = {CONTEXT: context} if context else {}
-    declared = Cluster.model_validate(
-        {
-            "apiVersion": "cluster.karmada.io/v1alpha1",
-            "kind": "Cluster",
-            "metadata": {"name": name, "annotations": annotations},
-            "spec": {"syncMode": "Push"},
-        }
-    )
-    made = wiring.Options("", kubeconfig=(kubeconfig,), allow_exec=allow_exec)
-    try:
-        return wiring.open_sessions(made)(declared)
-    except CredentialsError as error:
-        if CONTEXT in error.hint:
-            # There is no file yet that could bear the annotation.
-            hint = "name the context that leads to this cluster: --cluster-context NAME"
-            raise CredentialsError(error.message, cluster=name, hint=hint) from error
-        raise

@@ -3,44 +3,30 @@
 from __future__ import annotations
 
 import asyncio
-from pathlib import Path
+import dataclasses
+import functools
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import click
 
 from gitfed.cli import complete, desired, exits, options, parameters
-from gitfed.cli.commands.clusters import unjoin
+from gitfed.cli.commands.clusters import cluster_session, unjoin
+from gitfed.cli.commands.clusters.cluster_session import KubeconfigContext
+from gitfed.cli.commands.clusters.register import AGENT_NAMESPACE
 from gitfed.cli.output import plain
 from gitfed.errors import HubError, HubUnreachable, UsageError
+
+if TYPE_CHECKING:
+    from gitfed.edges.kube.connection.session import Session
 
 
 @click.command("unregister")
 @click.argument("name", metavar="CLUSTER", type=complete.CLUSTER, shell_complete=complete.clusters)
-@parameters.option(
-    "--delete-objects", "objects", shared=False, flag_value="delete", help="Delete what gitfed put there."
-)
-@parameters.option(
-    "--keep-objects", "objects", shared=False, flag_value="keep", help="Leave it there, as nobody's of gitfed."
-)
-@parameters.option(
-    "--cluster-kubeconfig",
-    shared=False,
-    type=parameters.Files(exists=True, dir_okay=False),
-    metavar="FILE",
-    required=True,
-    help="An administrator's kubeconfig of the cluster.",
-)
-@parameters.option(
-    "--cluster-context", shared=False, metavar="NAME", default="", help="Its context.  [default: the cluster's name]"
-)
-@parameters.option(
-    "-n",
-    "--namespace",
-    shared=False,
-    metavar="NAME",
-    default="gitfed-system",
-    show_default=True,
-    help="Where the agent lives.",
-)
+@unjoin.DELETE_OBJECTS
+@unjoin.KEEP_OBJECTS
+@cluster_session.way(about="An administrator's kubeconfig of the cluster.", required=True)
+@AGENT_NAMESPACE
 @parameters.option(
     "--wait",
     shared=False,
@@ -53,21 +39,15 @@ from gitfed.errors import HubError, HubUnreachable, UsageError
 @parameters.option(
     "--force", shared=False, is_flag=True, help="Also when the hub cannot be reached: the certificate counts on then."
 )
-@parameters.option(
-    "--allow-exec-credentials",
-    is_flag=True,
-    help="Let a kubeconfig start programs (exec, auth-provider) on this machine.",
-)
+@options.ALLOW_EXEC
 @options.PROGRESS
 @desired.writing
+@parameters.value("leaving", unjoin.Leaving)
 def command(
     name: str,
-    objects: str | None,
-    cluster_kubeconfig: Path,
-    cluster_context: str,
+    leaving: unjoin.Leaving,
+    way: KubeconfigContext,
     namespace: str,
-    wait: float,
-    force: bool,
     allow_exec_credentials: bool,
     writing: desired.Writing,
 ) -> int:
@@ -83,23 +63,22 @@ def command(
     Exit codes: 0 done · 2 bad usage, no such cluster · 4 the cluster or the hub cannot be reached, or the agent's
     pod or objects are still there when the time is over (do it again).
     """
-    if objects is None:
-        raise UsageError("what of its objects?", hint="--delete-objects or --keep-objects")
     checkout = desired.open_checkout(writing.repo)
     known = name in checkout.repo.clusters
     if known and checkout.cluster(name).spec.sync_mode != "Pull":
         raise UsageError(f"cluster {name} is not pulled by an agent", hint=f"gitfed unjoin {name}")
     credentials = options.Credentials(allow_exec=allow_exec_credentials)
     if writing.dry_run:
-        unjoin.preview(checkout, name, objects, cluster_kubeconfig, cluster_context, credentials)
+        unjoin.preview(checkout, name, way, credentials, leaving)
     else:
-        _stop(name, cluster_kubeconfig, cluster_context, credentials, namespace, wait)
-        left = unjoin.clean(checkout, name, objects, cluster_kubeconfig, cluster_context, wait, False, credentials)
+        member = functools.partial(cluster_session.opened, checkout, name, way, credentials)
+        asyncio.run(_stop(member, name, namespace, leaving.wait))
+        left = unjoin.clean(checkout, name, way, credentials, dataclasses.replace(leaving, force=False))
         if left is not None and left.remaining:
             return exits.UNREACHABLE
-        asyncio.run(_remove(name, cluster_kubeconfig, cluster_context, credentials, namespace, force))
+        asyncio.run(_remove(member, namespace, force=leaving.force))
         if left is not None:
-            unjoin.forget(checkout, name, cleaned=objects == "delete" or not left.present)
+            unjoin.forget(checkout, name, cleaned=leaving.deletes or not left.present)
     if known:
         checkout.drop_cluster(name)
         desired.finish(checkout, f"Unregister {name}", writing)
@@ -108,31 +87,24 @@ def command(
     return 0
 
 
-def _stop(
-    name: str, kubeconfig: Path, context: str, credentials: options.Credentials, namespace: str, wait: float
-) -> None:
+async def _stop(member: Callable[[], Session], name: str, namespace: str, wait: float) -> None:
     """Stop the agent, once it is known to be that of this cluster."""
     from gitfed.registration import member_steps
 
-    async def work() -> None:
-        async with unjoin.session_by(kubeconfig, name, context, allow_exec=credentials.allow_exec) as session:
-            present = await member_steps.look(session, namespace)
-            if present.cluster and present.cluster != name:
-                raise UsageError(
-                    f"the agent in namespace {namespace} is that of cluster {present.cluster}",
-                    hint="name the cluster's own context with --cluster-context",
-                )
-            await member_steps.stop(session, namespace, wait)
-
-    asyncio.run(work())
+    async with member() as session:
+        present = await member_steps.look(session, namespace)
+        if present.cluster and present.cluster != name:
+            raise UsageError(
+                f"the agent in namespace {namespace} is that of cluster {present.cluster}",
+                hint="name the cluster's own context with --cluster-context",
+            )
+        await member_steps.stop(session, namespace, wait)
 
 
-async def _remove(
-    name: str, kubeconfig: Path, context: str, credentials: options.Credentials, namespace: str, force: bool
-) -> None:
+async def _remove(member: Callable[[], Session], namespace: str, *, force: bool) -> None:
     from gitfed.registration import hub_client, member_steps
 
-    async with unjoin.session_by(kubeconfig, name, context, allow_exec=credentials.allow_exec) as session:
+    async with member() as session:
         present = await member_steps.look(session, namespace)
         if present.identity is not None and present.identity.certificate and present.hub:
             try:

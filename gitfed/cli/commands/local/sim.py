@@ -6,6 +6,7 @@ import asyncio
 import importlib.util
 import re
 from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,6 +32,15 @@ def need_kubesim() -> None:
             "clusters inside this process are simulated by kubesim, which is not installed",
             hint="pip install 'gitfed[demo]'; in a checkout of gitfed: pip install ./kubesim",
         )
+
+
+@dataclass(frozen=True, slots=True)
+class Nodes:
+    """Those of each cluster."""
+
+    nodes: int
+    cpu: str
+    memory: str
 
 
 @click.group("sim")
@@ -94,16 +104,9 @@ def command() -> None:
     help="Give workloads pods and a status; without, only the API answers, as in envtest.",
 )
 @parameters.option("-q", "--quiet", is_flag=True, help="Say nothing.")
+@parameters.value("nodes", Nodes)
 def up(
-    clusters: int,
-    named: tuple[str, ...],
-    target: Path,
-    nodes: int,
-    cpu: str,
-    memory: str,
-    port: int,
-    controllers: bool,
-    quiet: bool,
+    clusters: int, named: tuple[str, ...], target: Path, nodes: Nodes, port: int, controllers: bool, quiet: bool
 ) -> int:
     """Start clusters and keep them until interrupted. They listen on this machine alone and forget everything.
 
@@ -124,7 +127,7 @@ def up(
             raise UsageError(
                 f"{name!r} cannot be the name of a cluster", hint="lower-case letters, digits, dashes; once"
             )
-    for amount in (cpu, memory):
+    for amount in (nodes.cpu, nodes.memory):
         try:
             quantity.parse(amount)
         except quantity.QuantityError as error:
@@ -135,7 +138,12 @@ def up(
 
     specs = [
         ClusterSpec(
-            name=name, nodes=nodes, cpu=cpu, memory=memory, port=port + number if port else 0, controllers=controllers
+            name=name,
+            nodes=nodes.nodes,
+            cpu=nodes.cpu,
+            memory=nodes.memory,
+            port=port + number if port else 0,
+            controllers=controllers,
         )
         for number, name in enumerate(names)
     ]

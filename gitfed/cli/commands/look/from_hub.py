@@ -6,13 +6,13 @@ import contextlib
 import signal
 import threading
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, NoReturn
 
 import click
 
 from gitfed.cli import exits, load, options
 from gitfed.cli.commands.look import listings, validate
+from gitfed.cli.commands.look.listings import Asked
 from gitfed.cli.main import meant
 from gitfed.cli.output import listing, plain, structured, table
 from gitfed.client import lists
@@ -21,14 +21,6 @@ from gitfed.client.follow import Follower
 from gitfed.errors import HubUnreachable, UsageError
 from gitfed.views import problems as problem_views
 from gitfed.views import works
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    thing: str
-    only: tuple[str, ...] = ()
-    namespace: str = ""
-    cluster: str = ""
 
 
 def get(hub: Connection, asked: Asked, output: options.Output, *, watch: bool = False) -> int:

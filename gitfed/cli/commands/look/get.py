@@ -8,6 +8,7 @@ import click
 
 from gitfed.cli import complete, exits, load, options, parameters
 from gitfed.cli.commands.look import listings, validate
+from gitfed.cli.commands.look.listings import Asked
 from gitfed.cli.commands.members import listed, reached
 from gitfed.cli.main import meant
 from gitfed.cli.output import listing
@@ -94,22 +95,16 @@ def _named(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[
     shell_complete=complete.clusters,
     help="Only this cluster.",
 )
-@reached.MEMBERS
-@reached.ALL_NAMESPACES
-@reached.SELECTOR
+@reached.members
 @options.output("text", "wide", "json", "yaml", "name")
+@parameters.value("asked", Asked)
 def command(
-    thing: str,
-    only: tuple[str, ...],
+    asked: Asked,
     inputs: options.Inputs,
     credentials: options.Credentials,
     server: options.Server | None,
     watch: bool,
-    namespace: str,
-    cluster: str,
-    members: str,
-    everywhere: bool,
-    selector: str,
+    members: reached.Members,
     output: options.Output,
 ) -> int:
     """List things, with kubectl's feel.
@@ -150,21 +145,21 @@ def command(
     Exit codes: 0 done · 2 bad usage, or nothing of that name · 3 invalid input in the repository · 4 repository, hub
     or a cluster unreachable.
     """
-    if members:
+    thing, only, namespace, cluster = asked.thing, asked.only, asked.namespace, asked.cluster
+    if members.members:
         if cluster:
             raise click.UsageError("-C names the clusters: --cluster is for what gitfed itself tells")
-        ways = reached.ways(reached.split(members), server, credentials)
-        asked = ["get", thing, *only, *listed.scope(namespace, everywhere, selector)]
+        ways = reached.ways(reached.split(members.members), server, credentials)
+        words = ["get", thing, *only, *listed.scope(namespace, members.everywhere, members.selector)]
         if watch:
-            return listed.follow(ways, asked, output.format)
-        return listed.show(ways, asked, output.format, adoption=True)
-    if everywhere or selector:
+            return listed.follow(ways, words, output.format)
+        return listed.show(ways, words, output.format, adoption=True)
+    if members.everywhere or members.selector:
         raise click.UsageError("--all-namespaces and --selector are about objects in clusters: -C names them")
     if server is not None:
         from gitfed.cli.commands.look import from_hub
 
-        wanted = from_hub.Asked(thing, only, namespace, cluster)
-        return from_hub.get(load.hub(server, credentials), wanted, output, watch=watch)
+        return from_hub.get(load.hub(server, credentials), asked, output, watch=watch)
     if thing == "agents":
         raise UsageError(
             "agents connect to the hub of a running daemon, and only that knows of them",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import functools
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,50 @@ RULES_SHOWN = (
 """In karmadactl's order."""
 _FILE = click.Path(allow_dash=True)
 _option = functools.partial(parameters.option, shared=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Filenames:
+    """Where rules are read; none: those of the repository."""
+
+    filenames: tuple[str, ...]
+    recursive: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Doing:
+    """What is done with them: one of these, or an object is asked about."""
+
+    checking: bool
+    editing: bool
+    show_doc: bool
+    operation: str
+    folder: Path | None
+    base: str
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """The inputs of one operation, as files."""
+
+    desired_file: str | None
+    observed_file: str | None
+    status_file: str | None
+    desired_replica: int
+
+    def read(self, operation: Operation, template: Any) -> Any:
+        """`template` stands for the desired object where no file names one."""
+        if template is not None and self.desired_file is not None:
+            raise click.UsageError("--desired-file and an object of the repository cannot be combined")
+        desired = template if self.desired_file is None else rule_files.single(self.desired_file)
+        observed = None if self.observed_file is None else rule_files.single(self.observed_file)
+        if template is not None and observed is not None and operation is not Operation.RETAIN:
+            desired = None  # the template said whose kind it is about; the question is about the copy
+        items = None if self.status_file is None else rule_files.objects(self.status_file)
+        try:
+            return cases.inputs(operation, desired, observed, items, self.desired_replica)._replace(now="")
+        except CaseError as error:
+            raise UsageError(str(error), hint="--desired-file, --observed-file, --status-file") from error
 
 
 @click.command("interpret")
@@ -80,21 +125,15 @@ _option = functools.partial(parameters.option, shared=False)
     help="Say which answers about the templates differ from those by the rules of this commit.",
 )
 @options.output("text", "json", "yaml")
+@parameters.value("files", Filenames)
+@parameters.value("doing", Doing)
+@parameters.value("given", Given)
 def command(
     what: tuple[str, ...],
     inputs: options.Inputs,
-    filenames: tuple[str, ...],
-    recursive: bool,
-    checking: bool,
-    editing: bool,
-    show_doc: bool,
-    operation: str,
-    desired_file: str | None,
-    observed_file: str | None,
-    status_file: str | None,
-    desired_replica: int,
-    folder: Path | None,
-    base: str,
+    files: Filenames,
+    doing: Doing,
+    given: Given,
     output: options.Output,
 ) -> int:
     """Check, try and compare the rules that say what kinds mean: karmadactl's command, and more.
@@ -119,47 +158,48 @@ def command(
     """
     rules, objects = _named(what)
     modes = {
-        "--check": checking,
-        "--edit": editing,
-        "--cases": folder is not None,
-        "--base": bool(base),
-        "--operation or an object": bool(operation or objects),
+        "--check": doing.checking,
+        "--edit": doing.editing,
+        "--cases": doing.folder is not None,
+        "--base": bool(doing.base),
+        "--operation or an object": bool(doing.operation or objects),
     }
     chosen = [name for name, given in modes.items() if given]
     if len(chosen) > 1:
         raise click.UsageError(f"{' and '.join(chosen)} cannot be combined")
     if not chosen:
-        file = next((name for name in (*filenames, *what) if Path(name).exists()), "")
+        file = next((name for name in (*files.filenames, *what) if Path(name).exists()), "")
         hint = f"do its scripts compile? gitfed interpret -f {file} --check" if file else ""
         raise UsageError(f"nothing to do: one of {', '.join(modes)}", hint=hint or "gitfed interpret --help")
-    if filenames and (what or folder is not None or base):
+    if files.filenames and (what or doing.folder is not None or doing.base):
         raise click.UsageError("-f goes with --check, --edit or --operation")
-    if len(objects) > 1 or (rules and (folder is not None or base)):
+    if len(objects) > 1 or (rules and (doing.folder is not None or doing.base)):
         raise click.UsageError(
             "one object at a time" if len(objects) > 1 else "names go with --check, --edit, --operation"
         )
     session = load.Session(inputs)
-    if editing:
+    if doing.editing:
         from gitfed.cli.commands.look import interpret_edit
 
-        interpret_edit.edit(filenames or _paths(session, rules), RULES_SHOWN, show_doc=show_doc)
+        interpret_edit.edit(files.filenames or _paths(session, rules), RULES_SHOWN, show_doc=doing.show_doc)
         return exits.OK
-    if folder is not None:
-        return _run_cases(folder, output)
-    if base:
-        return _compare(session, base, output)
-    if checking:
-        found = _rules(session, filenames, rules, recursive)
-        if filenames and not found.documents and not found.problems:
-            deeper = not recursive and any(inner.is_dir() for one in filenames for inner in Path(one).glob("*"))
+    if doing.folder is not None:
+        return _run_cases(doing.folder, output)
+    if doing.base:
+        return _compare(session, doing.base, output)
+    if doing.checking:
+        found = _rules(session, files, rules)
+        if files.filenames and not found.documents and not found.problems:
+            deeper = not files.recursive and any(
+                inner.is_dir() for one in files.filenames for inner in Path(one).glob("*")
+            )
             raise InputError(
-                f"no ResourceInterpreterCustomization in {', '.join(filenames)}",
+                f"no ResourceInterpreterCustomization in {', '.join(files.filenames)}",
                 hint="-R reads the folders inside a folder too" if deeper else "rules are documents of that kind",
             )
         return _check(found, output)
-    given = _Given(desired_file, observed_file, status_file, desired_replica)
-    only = _rules(session, filenames, rules, recursive) if filenames or rules else None
-    return _ask(session, only, "".join(objects), operation, given, output)
+    only = _rules(session, files, rules) if files.filenames or rules else None
+    return _ask(session, only, "".join(objects), doing.operation, given, output)
 
 
 def _named(what: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -205,36 +245,13 @@ def _check(files: rule_files.RuleFiles, output: options.Output) -> int:
     return exits.first([load.tell(files.problems), exits.INVALID if failed else exits.OK])
 
 
-def _rules(
-    session: load.Session, filenames: tuple[str, ...], rules: tuple[str, ...], recursive: bool
-) -> rule_files.RuleFiles:
-    if filenames:
-        return rule_files.read(filenames, recursive=recursive)
+def _rules(session: load.Session, files: Filenames, rules: tuple[str, ...]) -> rule_files.RuleFiles:
+    if files.filenames:
+        return rule_files.read(files.filenames, recursive=files.recursive)
     wanted = _customizations(session, rules) if rules else session.repo.interpreters
     found = sorted(wanted, key=lambda one: (one.origin, one.metadata.name))
     problems = tuple(one for one in session.repo.problems if one.severity == "error")
     return rule_files.RuleFiles(tuple(rule_files.Found(one.origin.path, one) for one in found), problems)
-
-
-class _Given:
-    """The inputs of one operation, as files."""
-
-    def __init__(self, desired: str | None, observed: str | None, status: str | None, replicas: int) -> None:
-        self.desired, self.observed, self.status, self.replicas = desired, observed, status, replicas
-
-    def read(self, operation: Operation, template: Any) -> Any:
-        """`template` stands for the desired object where no file names one."""
-        if template is not None and self.desired is not None:
-            raise click.UsageError("--desired-file and an object of the repository cannot be combined")
-        desired = template if self.desired is None else rule_files.single(self.desired)
-        observed = None if self.observed is None else rule_files.single(self.observed)
-        if template is not None and observed is not None and operation is not Operation.RETAIN:
-            desired = None  # the template said whose kind it is about; the question is about the copy
-        items = None if self.status is None else rule_files.objects(self.status)
-        try:
-            return cases.inputs(operation, desired, observed, items, self.replicas)._replace(now="")
-        except CaseError as error:
-            raise UsageError(str(error), hint="--desired-file, --observed-file, --status-file") from error
 
 
 def _ask(
@@ -242,7 +259,7 @@ def _ask(
     only: rule_files.RuleFiles | None,
     what: str,
     operation: str,
-    given: _Given,
+    given: Given,
     output: options.Output,
 ) -> int:
     """`only`: nothing else is asked than these rules."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from gitfed.cli import complete, load
@@ -22,6 +22,16 @@ from gitfed.planning import status
 from gitfed.views import autoscalers, bindings, clusters, gates, history, names, policies, quotas, services, works
 
 Items = Sequence[Mapping[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What is to be listed, and of that what: by name, by namespace, by cluster. "" and () are all."""
+
+    thing: str
+    only: tuple[str, ...]
+    namespace: str
+    cluster: str
 
 
 def _clusters(session: load.Session, fleet: FleetSnapshot, plan: Plan, namespace: str, only: str) -> Items:

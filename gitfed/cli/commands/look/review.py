@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
+from dataclasses import asdict, dataclass, replace
 
 import click
 
@@ -21,6 +21,16 @@ from gitfed.offline import inputs as daemon_inputs
 SCHEMA = "gitfed.io/review/v1"
 _PLAIN_MARKER = "[//]: # (gitfed.io/diff)"
 """For forges that print HTML: a link definition, which Markdown does not print."""
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """The pull request, as far as it is named: as `PullRequest` calls it."""
+
+    kind: str
+    api: str
+    project: str
+    number: int | None
 
 
 @click.command("review")
@@ -62,13 +72,11 @@ _PLAIN_MARKER = "[//]: # (gitfed.io/diff)"
     help="client: print the comment, and tell no forge.",
 )
 @options.output("text", "json", "yaml")
+@parameters.value("named", Named)
 def command(
     revisions: str,
     inputs: options.Inputs,
-    kind: str,
-    api: str,
-    project: str,
-    number: int | None,
+    named: Named,
     cluster_statuses: bool,
     dry_run: str | None,
     output: options.Output,
@@ -90,13 +98,7 @@ def command(
     5 a gate would hold something.
     """
     request = pipeline.found(os.environ)
-    request = replace(
-        request,
-        kind=kind or request.kind,
-        api=api or request.api,
-        project=project or request.project,
-        number=number or request.number,
-    )
+    request = replace(request, **{field: value for field, value in asdict(named).items() if value})
     shown, head = _shown(revisions, inputs, request)
     found = list(compare.manifests(shown.review))
     statuses = commit_status.of_review(

@@ -2,44 +2,49 @@
 
 from __future__ import annotations
 
+import functools
+from dataclasses import dataclass
+
 import click
 
-from gitfed.cli import complete, exits, load, options, parameters
+from gitfed.cli import complete, exits, health_options, load, options, parameters
 from gitfed.cli.output import progress, simulation, structured
 from gitfed.errors import UsageError
 from gitfed.offline.inputs import interpreter_of
-from gitfed.placement import recorded_facts
+from gitfed.placement.recorded_facts import Thresholds
 from gitfed.simulation import asked
 from gitfed.simulation import simulation as rehearsal
 from gitfed.views import simulations
 
+_event = functools.partial(parameters.option, shared=False, multiple=True, shell_complete=complete.failing)
+
+
+@dataclass(frozen=True, slots=True)
+class Events:
+    """What happens, as it is typed."""
+
+    fails: tuple[str, ...]
+    recovers: tuple[str, ...]
+    taints: tuple[str, ...]
+
 
 @click.command("simulate")
 @options.facts
-@parameters.option(
+@_event(
     "--fail",
     "fails",
-    shared=False,
-    multiple=True,
-    shell_complete=complete.failing,
     metavar="TARGET[@TIME]",
     help="What fails: cluster/NAME, region/NAME, zone/NAME or provider/NAME. May be repeated.",
 )
-@parameters.option(
+@_event(
     "--recover",
     "recovers",
-    shared=False,
-    multiple=True,
-    shell_complete=complete.failing,
     metavar="TARGET[@TIME]",
     help="What comes back.  [default time: half of --until]",
 )
-@parameters.option(
+@_event(
     "--taint",
     "taints",
-    shared=False,
-    multiple=True,
-    shell_complete=complete.failing,
     metavar="TARGET:KEY[=VALUE]:EFFECT[@TIME]",
     help="A taint that a person sets, with the effect NoSchedule or NoExecute.",
 )
@@ -66,34 +71,17 @@ from gitfed.views import simulations
     is_flag=True,
     help="Instead: let every cluster and region fail alone; say what would lose replicas.",
 )
-@parameters.option(
-    "--cluster-failure-threshold",
-    "failure",
-    type=parameters.Duration(),
-    metavar="DURATION",
-    default=30.0,
-    help="As for gitfed run.  [default: 30s]",
-)
-@parameters.option(
-    "--cluster-success-threshold",
-    "success",
-    type=parameters.Duration(),
-    metavar="DURATION",
-    default=30.0,
-    help="As for gitfed run.  [default: 30s]",
-)
+@health_options.thresholds(failure="As for gitfed run.", success="As for gitfed run.")
 @options.output("text", "json", "yaml")
+@parameters.value("events", Events)
 def command(
     inputs: options.Inputs,
-    output: options.Output,
-    fails: tuple[str, ...],
-    recovers: tuple[str, ...],
-    taints: tuple[str, ...],
+    events: Events,
     until: float,
     healthy_after: float,
     each: bool,
-    failure: float,
-    success: float,
+    thresholds: Thresholds,
+    output: options.Output,
 ) -> int:
     """Rehearse a failover, or what autoscalers do by the clock: what would be noticed, decided and done, and when.
 
@@ -112,7 +100,7 @@ def command(
     Exit codes: 0 done · 2 bad usage · 3 invalid input in the repository · 4 not a repository · 5 with --n-minus-one: a
     workload would lose replicas.
     """
-    happening = asked.events(fails, recovers, taints, until)
+    happening = asked.events(events.fails, events.recovers, events.taints, until)
     if each and happening:
         raise UsageError("--n-minus-one takes no events", hint="it lets everything fail, one after the other")
     session = load.Session(inputs)
@@ -127,7 +115,7 @@ def command(
         past,
         interpreter_of(session.repo, past),
         session.now,
-        rehearsal.Options(until, thresholds=recorded_facts.Thresholds(failure, success), healthy_after=healthy_after),
+        rehearsal.Options(until, thresholds=thresholds, healthy_after=healthy_after),
     )
     count = progress.of_command().count
     if each:

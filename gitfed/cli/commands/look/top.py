@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
@@ -31,6 +32,16 @@ class Line(NamedTuple):
     item: dict[str, Any]
 
 
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What is shown, of which clusters and namespace, in which order."""
+
+    thing: str
+    only: tuple[str, ...]
+    namespace: str
+    sort_by: str
+
+
 @click.command("top")
 @click.argument("thing", type=click.Choice(_THINGS), metavar="|".join(_THINGS))
 @click.argument("only", metavar="[CLUSTER]...", nargs=-1, type=complete.CLUSTER, shell_complete=complete.clusters)
@@ -45,22 +56,16 @@ class Line(NamedTuple):
     help="By name, or the fullest first.",
 )
 @options.server
-@reached.MEMBERS
-@reached.ALL_NAMESPACES
-@reached.SELECTOR
+@reached.members
 @parameters.option("-n", "--namespace", shared=False, metavar="NS", default="", help="With -C: only this namespace.")
 @options.output("text", "json", "yaml")
+@parameters.value("asked", Asked)
 def command(
-    thing: str,
-    only: tuple[str, ...],
+    asked: Asked,
     inputs: options.Inputs,
     credentials: options.Credentials,
     server: options.Server | None,
-    members: str,
-    everywhere: bool,
-    selector: str,
-    namespace: str,
-    sort_by: str,
+    members: reached.Members,
     output: options.Output,
 ) -> int:
     """Show how full clusters or their nodes are.
@@ -80,10 +85,11 @@ def command(
     Exit codes: 0 done · 2 bad usage, or no such cluster · 3 invalid input in the repository · 4 repository or a cluster
     unreachable.
     """
-    if members:
-        asked = ["top", thing, *only, *listed.scope(namespace, everywhere, selector)]
-        return _measured(reached.ways(reached.split(members), server, credentials), asked, sort_by, output)
-    if thing == "pods" or everywhere or selector or namespace or parameters.is_typed("server"):
+    thing, only, namespace, sort_by = asked.thing, asked.only, asked.namespace, asked.sort_by
+    if members.members:
+        words = ["top", thing, *only, *listed.scope(namespace, members.everywhere, members.selector)]
+        return _measured(reached.ways(reached.split(members.members), server, credentials), words, sort_by, output)
+    if thing == "pods" or members.everywhere or members.selector or namespace or parameters.is_typed("server"):
         raise click.UsageError("what is used is asked of clusters: -C names them")
     session = load.Session(inputs, credentials)
     fleet = _fleet(session)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from gitfed.cli import complete, load, options, parameters
+from gitfed.cli.parameters import Command, gathered
 
 if TYPE_CHECKING:
     from gitfed.member_access.ways import Way
@@ -45,7 +47,17 @@ def ways(names: tuple[str, ...], server: options.Server | None, credentials: opt
     return [found.through_door(url, who, name) for name in names]
 
 
-MEMBERS = parameters.option(
+@dataclass(frozen=True, slots=True)
+class Members:
+    """The clusters that are asked themselves, and for what."""
+
+    members: str
+    """ "": none, gitfed answers."""
+    everywhere: bool
+    selector: str
+
+
+_MEMBERS = parameters.option(
     "-C",
     "--clusters",
     "members",
@@ -57,12 +69,17 @@ MEMBERS = parameters.option(
     shell_complete=complete.clusters,
     help="Ask these clusters themselves, with kubectl.",
 )
-ALL_NAMESPACES = parameters.option(
+_ALL_NAMESPACES = parameters.option(
     "-A", "--all-namespaces", "everywhere", shared=False, is_flag=True, help="With -C: in all namespaces."
 )
-SELECTOR = parameters.option(
+_SELECTOR = parameters.option(
     "-l", "--selector", shared=False, metavar="LABELS", default="", help="With -C: only objects with these labels."
 )
+
+
+def members(command: Command) -> Command:
+    """--clusters, --all-namespaces and --selector → `members: Members`."""
+    return gathered(command, "members", (_MEMBERS, _ALL_NAMESPACES, _SELECTOR), lambda given: Members(**given))
 
 
 def split(text: str) -> tuple[str, ...]:

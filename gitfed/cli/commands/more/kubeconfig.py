@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,6 +14,18 @@ from gitfed.errors import UsageError
 
 if TYPE_CHECKING:
     from gitfed.client.credential import Credential
+
+
+@dataclass(frozen=True, slots=True)
+class Signed:
+    """With --admin: what the new certificate says, and which hub's authority signs it."""
+
+    repo: str
+    data_dir: Path | None
+    hub_url: str
+    user: str
+    groups: tuple[str, ...]
+    life: float
 
 
 @click.command("kubeconfig")
@@ -69,18 +82,8 @@ if TYPE_CHECKING:
     default=86400.0,
     help="How long the certificate holds.  [default: 24h]",
 )
-def command(
-    cluster: str,
-    fleet: bool,
-    admin: bool,
-    server: options.Server | None,
-    repo: str,
-    data_dir: Path | None,
-    hub_url: str,
-    user: str,
-    groups: tuple[str, ...],
-    life: float,
-) -> int:
+@parameters.value("signed", Signed)
+def command(cluster: str, fleet: bool, admin: bool, server: options.Server | None, signed: Signed) -> int:
     """Print a kubeconfig: for the hub itself, or for kubectl through one of its doors.
 
     With --admin it holds a new client certificate. This is how the first credential is made, on the daemon's machine,
@@ -109,12 +112,11 @@ def command(
     if admin:
         if server is not None:
             raise click.UsageError("--admin signs a new credential: where the hub is, says --hub-url")
-        url, who = _signed(repo, data_dir, hub_url, user, groups, life)
+        (url, who), user = _sign(signed), signed.user
     elif server is None:
         raise click.UsageError("--server says which hub, or --admin on the daemon's machine")
     else:
-        url, who = load.caller(server)
-        user = "gitfed"
+        (url, who), user = load.caller(server), "gitfed"
     name = cluster or ("fleet" if fleet else "gitfed")
     ways.check_secure(url)
     path = doors.of_cluster(cluster) if cluster else doors.of_fleet() if fleet else ""
@@ -122,9 +124,8 @@ def command(
     return 0
 
 
-def _signed(
-    repo: str, data_dir: Path | None, hub_url: str, user: str, groups: tuple[str, ...], life: float
-) -> tuple[str, Credential]:
+def _sign(asked: Signed) -> tuple[str, Credential]:
+    """Where the hub is, and a new client certificate for it. Raises UsageError."""
     from gitfed.client.credential import Credential
     from gitfed.daemon import wiring
     from gitfed.edges import certificates
@@ -132,7 +133,8 @@ def _signed(
     from gitfed.model import agent_identity
     from gitfed.model.declared.access import MASTERS
 
-    if not 0 < life <= timedelta(days=365).total_seconds():
+    user, groups = asked.user, asked.groups
+    if not 0 < asked.life <= timedelta(days=365).total_seconds():
         raise click.UsageError("--life is at most a year")
     if not user or len(user) > certificates.LONGEST_NAME or any(len(one) > certificates.LONGEST_NAME for one in groups):
         raise click.UsageError(f"a name has 1 to {certificates.LONGEST_NAME} characters")
@@ -140,8 +142,8 @@ def _signed(
         raise click.UsageError(f"names that begin with {agent_identity.RESERVED} are for agents: gitfed token create")
     if MASTERS in groups:
         raise click.UsageError(f"nobody gets the group {MASTERS}: a cluster would let them do anything")
-    folder = assembly.folder(wiring.Options(repo=repo, data_dir=data_dir))
-    server = hub_url.rstrip("/") or assembly.written_url(folder)
+    folder = assembly.folder(wiring.Options(repo=asked.repo, data_dir=asked.data_dir))
+    server = asked.hub_url.rstrip("/") or assembly.written_url(folder)
     if not (folder / "ca.crt").exists():
         raise UsageError(
             f"no hub has run with the data folder {folder.parent}",
@@ -153,5 +155,5 @@ def _signed(
             hint="start it with --hub-url https://localhost:PORT, or on another address",
         )
     authority = certificates.Authority.open(folder)
-    pair = authority.client(user, groups, timedelta(seconds=life))
+    pair = authority.client(user, groups, timedelta(seconds=asked.life))
     return server, Credential(authority.certificate, pair.certificate, pair.key)

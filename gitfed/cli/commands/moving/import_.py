@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from gitfed.cli import complete, desired, load, options, parameters
+from gitfed.cli.commands.clusters import cluster_session
+from gitfed.cli.commands.clusters.cluster_session import KubeconfigContext
 from gitfed.cli.output import plain, progress, table
+from gitfed.cli.parameters import Command, gathered
 from gitfed.errors import UsageError
 from gitfed.model import counting
 from gitfed.text import emit
@@ -21,11 +25,54 @@ if TYPE_CHECKING:
 
 _MOST = 5
 """Subjects of one code that are named; the rest is counted, unless all are asked for."""
-INTO = parameters.option(
-    "--into", shared=False, metavar="FOLDER", default="", help="Folder of the repository for the files."
+_TAKING = (
+    parameters.option(
+        "--into", shared=False, metavar="FOLDER", default="", help="Folder of the repository for the files."
+    ),
+    parameters.option("--with-secrets", shared=False, is_flag=True, help="Write Secrets too, as they are."),
+    parameters.option("--all-findings", shared=False, is_flag=True, help="Name every object that was left out."),
 )
-WITH_SECRETS = parameters.option("--with-secrets", shared=False, is_flag=True, help="Write Secrets too, as they are.")
-ALL = parameters.option("--all-findings", shared=False, is_flag=True, help="Name every object that was left out.")
+_CONTROL_PLANE = (
+    parameters.option(
+        "--karmada-kubeconfig",
+        shared=False,
+        metavar="FILE",
+        type=parameters.Files(exists=True, dir_okay=False),
+        help="Read the control plane itself, by this kubeconfig.",
+    ),
+    parameters.option(
+        "--karmada-context",
+        shared=False,
+        metavar="NAME",
+        default="karmada-apiserver",
+        show_default=True,
+        help="Its context.",
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Taking:
+    """What is taken along, and where it goes."""
+
+    into: str
+    with_secrets: bool
+    all_findings: bool
+
+
+def _taking(command: Command) -> Command:
+    """--into, --with-secrets and --all-findings → `taking: Taking`."""
+    return gathered(command, "taking", _TAKING, lambda given: Taking(**given))
+
+
+def _control_plane(command: Command) -> Command:
+    """--karmada-kubeconfig and --karmada-context → `way: KubeconfigContext`."""
+    return gathered(
+        command,
+        "way",
+        _CONTROL_PLANE,
+        lambda given: KubeconfigContext(given["karmada_kubeconfig"], given["karmada_context"]),
+    )
 
 
 @click.group("import")
@@ -38,14 +85,10 @@ def command() -> None:
 
 @command.command("kubefed")
 @click.argument("exports", metavar="PATH...", nargs=-1, required=True, type=parameters.Files(exists=True))
-@INTO
-@WITH_SECRETS
-@ALL
+@_taking
 @options.PROGRESS
 @desired.writing
-def kubefed(
-    exports: tuple[Path, ...], into: str, with_secrets: bool, all_findings: bool, writing: desired.Writing
-) -> int:
+def kubefed(exports: tuple[Path, ...], taking: Taking, writing: desired.Writing) -> int:
     """Turn an export of a KubeFed host cluster into templates, policies and clusters.
 
     PATH is a file of YAML or JSON, or a folder of them: Federated objects, FederatedTypeConfigs, KubeFedClusters and
@@ -62,8 +105,8 @@ def kubefed(
     """
     from gitfed.migration.kubefed.convert import convert
 
-    imported = convert(_documents(exports), folder=into, with_secrets=with_secrets)
-    return _finish(imported, "Import from KubeFed", writing, all_findings)
+    imported = convert(_documents(exports), folder=taking.into, with_secrets=taking.with_secrets)
+    return _finish(imported, "Import from KubeFed", writing, taking)
 
 
 @command.command("cluster")
@@ -77,18 +120,14 @@ def kubefed(
     metavar="NS",
     help="Only this namespace and what lies in it; may be repeated.",
 )
-@INTO
-@WITH_SECRETS
-@ALL
+@_taking
 @options.PROGRESS
 @options.credentials
 @desired.writing
 def cluster(
     name: str,
     namespaces: tuple[str, ...],
-    into: str,
-    with_secrets: bool,
-    all_findings: bool,
+    taking: Taking,
     credentials: options.Credentials,
     writing: desired.Writing,
 ) -> int:
@@ -110,28 +149,14 @@ def cluster(
 
     checkout = desired.open_checkout(writing.repo)
     checkout.cluster(name)
-    bodies = _everything(checkout, name, None, "", credentials, namespaces)
-    imported = member.convert(bodies, name, folder=into, with_secrets=with_secrets)
-    return _finish(imported, f"Import cluster {name}", writing, all_findings, checkout)
+    bodies = _everything(checkout, name, KubeconfigContext(), credentials, namespaces)
+    imported = member.convert(bodies, name, folder=taking.into, with_secrets=taking.with_secrets)
+    return _finish(imported, f"Import cluster {name}", writing, taking, checkout)
 
 
 @command.command("karmada")
 @click.argument("exports", metavar="[PATH]...", nargs=-1, type=parameters.Files(exists=True))
-@parameters.option(
-    "--karmada-kubeconfig",
-    shared=False,
-    metavar="FILE",
-    type=parameters.Files(exists=True, dir_okay=False),
-    help="Read the control plane itself, by this kubeconfig.",
-)
-@parameters.option(
-    "--karmada-context",
-    shared=False,
-    metavar="NAME",
-    default="karmada-apiserver",
-    show_default=True,
-    help="Its context.",
-)
+@_control_plane
 @parameters.option(
     "--decisions-out",
     shared=False,
@@ -145,20 +170,15 @@ def cluster(
     is_flag=True,
     help="Let the objects that Karmada wrote become gitfed's: the policies say conflictResolution: Overwrite.",
 )
-@INTO
-@WITH_SECRETS
-@ALL
+@_taking
 @options.PROGRESS
 @desired.writing
 def karmada(
     exports: tuple[Path, ...],
-    karmada_kubeconfig: Path | None,
-    karmada_context: str,
+    way: KubeconfigContext,
     decisions_out: Path | None,
     adopt: bool,
-    into: str,
-    with_secrets: bool,
-    all_findings: bool,
+    taking: Taking,
     writing: desired.Writing,
 ) -> int:
     """Turn a Karmada control plane into a repository: templates, policies, overrides, clusters, interpreters.
@@ -180,15 +200,15 @@ def karmada(
     from gitfed.edges import files
     from gitfed.migration.karmada import convert
 
-    if bool(exports) == (karmada_kubeconfig is not None):
+    if bool(exports) == (way.kubeconfig is not None):
         raise UsageError("read from files or from the control plane?", hint="PATH..., or --karmada-kubeconfig FILE")
     checkout = desired.open_checkout(writing.repo)
-    if karmada_kubeconfig is None:
+    if way.kubeconfig is None:
         bodies = _documents(exports)
     else:
-        bodies = [*_everything(checkout, "karmada", karmada_kubeconfig, karmada_context, options.Credentials(), ())]
-    taken = convert(bodies, folder=into, with_secrets=with_secrets, adopt=adopt)
-    code = _finish(taken.imported, "Import from Karmada", writing, all_findings, checkout)
+        bodies = [*_everything(checkout, "karmada", way, options.Credentials(), ())]
+    taken = convert(bodies, folder=taking.into, with_secrets=taking.with_secrets, adopt=adopt)
+    code = _finish(taken.imported, "Import from Karmada", writing, taking, checkout)
     if decisions_out is not None and not writing.dry_run:
         files.write_atomically(decisions_out, emit.dump_many(taken.decisions).encode(), mode=0o600)
         count = len(taken.decisions)
@@ -199,20 +219,18 @@ def karmada(
 def _everything(
     checkout: desired.Checkout,
     name: str,
-    kubeconfig: Path | None,
-    context: str,
+    way: KubeconfigContext,
     credentials: options.Credentials,
     namespaces: Sequence[str],
 ) -> Sequence[Body]:
     """All of a cluster. Raises ClusterError where anything could not be read."""
     from gitfed import errors
-    from gitfed.cli.commands.clusters import unjoin
     from gitfed.edges.kube import everything
 
     count = progress.of_command().count
 
     async def read() -> everything.Everything:
-        async with unjoin.session_of(checkout, name, kubeconfig, context, credentials) as session:
+        async with cluster_session.opened(checkout, name, way, credentials) as session:
             return await everything.read(session, namespaces=namespaces, count=count)
 
     found = asyncio.run(read())
@@ -258,7 +276,7 @@ def _finish(
     imported: Imported,
     message: str,
     writing: desired.Writing,
-    all_findings: bool,
+    taking: Taking,
     checkout: desired.Checkout | None = None,
 ) -> int:
     checkout = checkout or desired.open_checkout(writing.repo)
@@ -272,7 +290,7 @@ def _finish(
     for path, bodies in imported.files.items():
         checkout.put(path, emit.dump_many(bodies))
     desired.finish(checkout, message, writing)
-    _report(imported, all_findings)
+    _report(imported, taking.all_findings)
     if imported.files and not writing.dry_run:
         load.note("look at it: gitfed validate --worktree, then gitfed plan --worktree")
     return 0

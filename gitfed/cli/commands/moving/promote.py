@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
 from gitfed.cli import complete, desired, load, options, parameters
+from gitfed.cli.commands.clusters import cluster_session
 from gitfed.cli.output import plain
 from gitfed.errors import NotThere, UsageError
 from gitfed.text import emit
@@ -18,6 +20,23 @@ if TYPE_CHECKING:
     from gitfed.edges.kube.connection.session import Session
     from gitfed.edges.kube.discovery import Discovery, Resource
     from gitfed.model.base import Body
+
+
+@dataclass(frozen=True, slots=True)
+class Promoted:
+    """The object that is meant, and whether what it refers to comes along."""
+
+    words: tuple[str, ...]
+    namespace: str
+    dependencies: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """Whether a policy is written that leaves the object where it is, and its name."""
+
+    auto_create_policy: bool
+    policy_name: str
 
 
 @click.command("promote")
@@ -58,13 +77,12 @@ if TYPE_CHECKING:
 )
 @options.credentials
 @desired.writing
+@parameters.value("promoted", Promoted)
+@parameters.value("policy", Policy)
 def command(
-    words: tuple[str, ...],
-    namespace: str,
+    promoted: Promoted,
     cluster: str,
-    dependencies: bool,
-    auto_create_policy: bool,
-    policy_name: str,
+    policy: Policy,
     into: str,
     shown: str | None,
     credentials: options.Credentials,
@@ -89,8 +107,8 @@ def command(
 
     checkout = desired.open_checkout(writing.repo)
     checkout.cluster(cluster)
-    asked = _asked(words, namespace)
-    resource, bodies = asyncio.run(_read(checkout, asked, cluster, dependencies, credentials))
+    asked = _asked(promoted.words, promoted.namespace)
+    resource, bodies = asyncio.run(_read(checkout, asked, cluster, promoted.dependencies, credentials))
     namespace, name = str(bodies[0]["metadata"].get("namespace") or ""), str(bodies[0]["metadata"]["name"])
     where = f"{namespace}/{name}" if resource.namespaced else name
     said = f'Resource "{resource.plural}.{_group_version(resource)}"({where})'
@@ -106,11 +124,11 @@ def command(
     for finding in findings:
         load.note(f"{finding.subject} is left out: {finding.message}")
     made = templates
-    if auto_create_policy:
-        policies = member.policies(templates, cluster, policy_name or _policy_name(cluster, name))
-        for policy in policies:
-            path = layout.path_of(policy)
-            place = (policy["kind"], policy["metadata"].get("namespace", ""), policy["metadata"]["name"])
+    if policy.auto_create_policy:
+        policies = member.policies(templates, cluster, policy.policy_name or _policy_name(cluster, name))
+        for made_policy in policies:
+            path, metadata = layout.path_of(made_policy), made_policy["metadata"]
+            place = (made_policy["kind"], metadata.get("namespace", ""), metadata["name"])
             exists = any(
                 (one.kind, one.metadata.namespace, one.metadata.name) == place for one in checkout.repo.propagation
             )
@@ -143,11 +161,11 @@ async def _read(
     """The object, and after it what it refers to as far as it is there. `asked`: readings of what a person typed; the
     first whose kind the cluster serves counts."""
     from gitfed import errors
-    from gitfed.cli.commands.clusters import unjoin
     from gitfed.edges.kube.discovery import Discovery
     from gitfed.model.base import Kind
 
-    async with unjoin.session_of(checkout, cluster, None, "", credentials) as session:
+    way = cluster_session.KubeconfigContext()
+    async with cluster_session.opened(checkout, cluster, way, credentials) as session:
         discovery = Discovery(session)
         resource, (_, namespace, name) = await _resource(discovery, asked, cluster)
         try:
