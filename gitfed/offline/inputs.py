@@ -41,6 +41,7 @@ from gitfed.planning.objects import secret_leaks
 from gitfed.reading import interpreters, kustomized, reader, webhook_cache
 from gitfed.source import locate
 from gitfed.source import repo as source
+from gitfed.source.last_good import Earlier
 from gitfed.source.memory import Memory
 from gitfed.source.tree import FileTree
 
@@ -201,11 +202,13 @@ def read_tree(
     return source.read(
         tree,
         memory=opened.memory,
-        held=held,
-        last_good=reader.last_good(opened.repository, opened.memory, history, committed=committed, builds=builds),
-        applied=reader.at(before, builds),
-        applied_below=reader.below(before, builds),
-        read_held=builds.read_held,
+        earlier=Earlier(
+            held or {},
+            reader.last_good(opened.repository, opened.memory, history, committed=committed, builds=builds),
+            reader.at(before, builds),
+            reader.below(before, builds),
+            builds.read_held,
+        ),
         build=builds.build,
         count=opened.count,
     )

@@ -21,6 +21,7 @@ from gitfed.reading import kustomized, renames, trust
 from gitfed.reading.versions import Versions
 from gitfed.source import kustomize
 from gitfed.source import repo as source
+from gitfed.source.last_good import Earlier
 from gitfed.source.memory import Memory
 from gitfed.source.parse import ParseCache
 
@@ -147,11 +148,13 @@ class Reader:
         return source.read(
             self.repository.tree(commit),
             memory=self._memory,
-            held=held,
-            last_good=last_good(self.repository, self._memory, commit, applied, builds=self._builds),
-            applied=at(applied, self._builds),
-            applied_below=below(applied, self._builds),
-            read_held=self._builds.read_held,
+            earlier=Earlier(
+                held,
+                last_good(self.repository, self._memory, commit, applied, builds=self._builds),
+                at(applied, self._builds),
+                below(applied, self._builds),
+                self._builds.read_held,
+            ),
             build=self._builds.build,
         )
 

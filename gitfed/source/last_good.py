@@ -19,16 +19,26 @@ from gitfed.source.tree import LARGEST_FILE
 
 
 @dataclass(frozen=True, slots=True)
+class Earlier:
+    """What is known of earlier versions of the files that are read; by itself: nothing."""
+
+    held: Mapping[str, HeldFile] = field(default_factory=dict)
+    """By path, the version that was recorded when the file was first held."""
+    last_good: Callable[[str], tuple[Commit, str] | None] | None = None
+    """Path → (commit, blob id) in the last commit that was applied. Raises SourceError when nobody can tell."""
+    applied: Callable[[str], str] = lambda path: ""
+    """Path → blob id in the last commit that was applied, "" where it is not there or no commit was applied. Cheap,
+    where `last_good` looks at history."""
+    applied_below: Callable[[str], Iterable[str]] = lambda path: ()
+    """Path → the paths of the files that stood there, or below, in the last commit that was applied."""
+    read: Callable[[HeldFile], bytes | None] | None = None
+    """The bytes of such a version, None when it cannot be read; without it: from the tree's repository."""
+
+
+@dataclass(frozen=True, slots=True)
 class Versions:
     memory: Memory
-    held: Mapping[str, HeldFile]
-    """Recorded when the file was first held."""
-    last_good: Callable[[str], tuple[Commit, str] | None] | None
-    """Path → (commit, blob id) in the last commit that was applied. Raises SourceError when nobody can tell."""
-    applied: Callable[[str], str]
-    """Path → blob id in the last commit that was applied, "" for none. Cheap, where `last_good` looks at history."""
-    applied_below: Callable[[str], Iterable[str]]
-    """Path → the paths of the files that stood there, or below, in the last commit that was applied."""
+    earlier: Earlier
     read: Callable[[HeldFile], bytes | None]
     found: dict[str, HeldFile | None] = field(default_factory=dict)
     """By path, what was found: history is asked once for each file."""
@@ -45,7 +55,7 @@ class Versions:
 
     def differs(self, path: str, blob: str) -> bool:
         """Whether a file was there before with another content."""
-        return path in self.held or self.applied(path) not in ("", blob)
+        return path in self.earlier.held or self.earlier.applied(path) not in ("", blob)
 
     def had_objects(self, path: str) -> bool:
         """Whether there were objects in a file, so that it is a mistake that it has none; also when nobody can tell."""
@@ -57,7 +67,8 @@ class Versions:
     def below(self, path: str) -> set[str]:
         """The paths of the files that stood at a path or below it, and those that are held there since."""
         inside = f"{path}/"
-        return {*self.applied_below(path), *(one for one in self.held if one == path or one.startswith(inside))}
+        held = (one for one in self.earlier.held if one == path or one.startswith(inside))
+        return {*self.earlier.applied_below(path), *held}
 
     def find(self, path: str) -> tuple[HeldFile, FileContent] | None:
         """The version to hold the file at, and what it says; None if there is none that can be used."""
@@ -73,8 +84,9 @@ class Versions:
 
     def _version(self, path: str) -> HeldFile | None:
         if path not in self.found:
-            version = self.held.get(path)
-            if version is None and self.last_good is not None and (found := self.last_good(path)) is not None:
+            earlier = self.earlier
+            version = earlier.held.get(path)
+            if version is None and earlier.last_good is not None and (found := earlier.last_good(path)) is not None:
                 version = HeldFile(path, found[0], found[1], "")
             self.found[path] = version
         return self.found[path]

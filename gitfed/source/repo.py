@@ -13,12 +13,12 @@ the snapshot is not `complete`, and what that file may have meant (`possible`) c
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from gitfed.errors import SourceError
 from gitfed.model import counting
-from gitfed.model.base import Commit, ObjectKey, Origin, Problem, Severity
+from gitfed.model.base import ObjectKey, Origin, Problem, Severity
 from gitfed.model.counting import Count, unheard
 from gitfed.model.declared import (
     cluster,
@@ -44,29 +44,21 @@ def read(
     *,
     cache: ParseCache | None = None,
     memory: Memory | None = None,
-    held: Mapping[str, HeldFile] | None = None,
-    last_good: Callable[[str], tuple[Commit, str] | None] | None = None,
-    applied: Callable[[str], str] = lambda path: "",
-    applied_below: Callable[[str], Iterable[str]] = lambda path: (),
-    read_held: Callable[[HeldFile], bytes | None] | None = None,
+    earlier: hold.Earlier | None = None,
     build: kustomize.Build | None = None,
     count: Count = unheard,
 ) -> RepoSnapshot:
     """The snapshot of a tree. Never raises for what the files say; SourceError if the tree cannot be listed.
 
     `memory` is kept by callers who read again and again (it brings its own disk cache; `cache` is for those who read
-    once). For a file with errors, `held[path]` names its last good version if it was held before, else
-    `last_good(path)` finds (commit, blob id) in the last commit that was applied, and raises SourceError when nobody
-    can tell; `read_held` reads such a blob (default: from the tree's repository). `applied(path)` is the blob id in
-    that commit, "" if it is not there or no commit was applied; `applied_below(path)` are the paths of the files at or
-    below a path of it. `build` runs Kustomize; without it folders that need it cannot be read. `count` is told how far
-    it is.
+    once). A file with errors counts with the last good version that `earlier` tells of. `build` runs Kustomize; without
+    it folders that need it cannot be read. `count` is told how far it is.
     """
     memory = memory if memory is not None else Memory(cache)
     memory.rotate()
     entries = sorted(files.entries(), key=lambda entry: entry.path)
-    read_version = read_held or (lambda version: files.read(version.blob))
-    versions = hold.Versions(memory, held or {}, last_good, applied, applied_below, read_version)
+    earlier = earlier or hold.Earlier()
+    versions = hold.Versions(memory, earlier, earlier.read or (lambda version: files.read(version.blob)))
     reader = _Reader(files, entries, memory, versions, build, count)
     reader.find_settings()
     reader.read_files()

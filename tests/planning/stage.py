@@ -30,6 +30,7 @@ from gitfed.model.plan import Action, Binding, Plan
 from gitfed.planning import build
 from gitfed.planning.ordering import gate
 from gitfed.source import repo as source
+from gitfed.source.last_good import Earlier
 from gitfed.source.memory import Memory
 from tests.e2e.world import cluster, deployment, policy, settings
 from tests.planning.test_build import Commit, Tree
@@ -148,7 +149,7 @@ class Stage:
 
     def build(self) -> Plan:
         tree = Tree(self.files, Commit("1" * 40))
-        repo = source.read(tree, memory=self.memory, last_good=self.last_good, applied=self.applied)
+        repo = source.read(tree, memory=self.memory, earlier=Earlier(last_good=self.last_good, applied=self.applied))
         wrong = [problem for problem in repo.problems if problem.severity == "error"]
         assert self.may_be_broken or not wrong, wrong
         fleet = self.snapshot()

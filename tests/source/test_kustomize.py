@@ -10,6 +10,7 @@ from gitfed.errors import SourceError
 from gitfed.model.base import Commit
 from gitfed.source import kustomize
 from gitfed.source import repo as source
+from gitfed.source.last_good import Earlier
 from tests.source.trees import Tree, tree
 
 SETTINGS = "{apiVersion: gitfed.io/v1alpha1, kind: Federation, metadata: {name: acme}}\n"
@@ -270,7 +271,7 @@ def test_what_was_material_before_stays_material_while_an_overlay_is_broken(stoo
     snapshot = source.read(
         made(files),
         build=lambda root, read: read(root.files[1].blob_id),
-        last_good=lambda path: (Commit("c0"), stood) if stood and path.startswith("base/") else None,
+        earlier=Earlier(last_good=lambda path: (Commit("c0"), stood) if stood and path.startswith("base/") else None),
     )
     assert sorted(key.name for key in snapshot.manifests) == built
 

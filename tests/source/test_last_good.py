@@ -12,6 +12,7 @@ from gitfed.errors import SourceError
 from gitfed.model.base import Commit
 from gitfed.model.repo import Possible, RepoSnapshot
 from gitfed.source import repo, tree
+from gitfed.source.last_good import Earlier
 from tests.source.trees import Entry, Tree
 from tests.source.trees import tree as made
 
@@ -34,7 +35,7 @@ def after(before: Tree, now: Tree, **more: Any) -> RepoSnapshot:
         "applied": lambda path: blobs.get(path, ""),
         "applied_below": below,
     }
-    return repo.read(now, **{**options, **more})
+    return repo.read(now, earlier=Earlier(**{**options, **more}))
 
 
 def names(snapshot: RepoSnapshot) -> list[str]:
@@ -85,7 +86,7 @@ def test_a_broken_file_never_read_before_may_have_declared_anything(text: str) -
 
 @pytest.mark.parametrize("text", ["some words: [\n", "spec: {}\n"])
 def test_a_version_that_cannot_be_read_may_have_declared_anything(text: str) -> None:
-    snapshot = after(made({"a.yaml": TWO}, commit="c0"), made({"a.yaml": text}), read_held=lambda version: None)
+    snapshot = after(made({"a.yaml": TWO}, commit="c0"), made({"a.yaml": text}), read=lambda version: None)
     assert [file.defines for file in snapshot.unread] == [(Possible(),)]
 
 
@@ -124,7 +125,7 @@ def test_a_folder_that_cannot_be_looked_into_any_more_holds_what_stood_in_it(ent
     assert names(snapshot) == ["a", "b"]
     (problem,) = (one for one in snapshot.problems if one.severity == "error")
     assert (problem.origin.path, problem.message) == ("apps", said)
-    later = after(now, now, held={one.path: one for one in snapshot.held}, read_held=lambda one: before.read(one.blob))
+    later = after(now, now, held={one.path: one for one in snapshot.held}, read=lambda one: before.read(one.blob))
     assert later.held == snapshot.held, "and goes on to"
 
 

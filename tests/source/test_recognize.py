@@ -6,6 +6,7 @@ import pytest
 
 from gitfed.model.base import Commit
 from gitfed.source import repo
+from gitfed.source.last_good import Earlier
 from tests.source.trees import tree
 
 CONFIG = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: shop}\n"
@@ -73,7 +74,7 @@ def test_what_was_a_manifest_before_is_held_and_told() -> None:
     before, now = tree({"a.yaml": CONFIG}, commit="c0"), tree({"a.yaml": "spec: {}\n"})
     blob = before.listed[1].blob_id
     now.blobs.update(before.blobs)
-    snapshot = repo.read(now, last_good=lambda path: (Commit("c0"), blob), applied=lambda path: blob)
+    snapshot = repo.read(now, earlier=Earlier(last_good=lambda path: (Commit("c0"), blob), applied=lambda path: blob))
     assert [one.message for one in snapshot.problems] == ["not a Kubernetes object: apiVersion and kind missing"]
     assert [one.held for one in snapshot.manifests.values()] == ["c0"]
     assert snapshot.left_out == ()
@@ -83,7 +84,7 @@ def test_what_was_no_manifest_before_stays_left_out() -> None:
     before, now = tree({"values.yaml": "a: 1\n"}, commit="c0"), tree({"values.yaml": "a: 2\n"})
     blob = before.listed[1].blob_id
     now.blobs.update(before.blobs)
-    snapshot = repo.read(now, last_good=lambda path: (Commit("c0"), blob), applied=lambda path: blob)
+    snapshot = repo.read(now, earlier=Earlier(last_good=lambda path: (Commit("c0"), blob), applied=lambda path: blob))
     assert (snapshot.problems, snapshot.left_out) == ((), ("values.yaml",))
 
 

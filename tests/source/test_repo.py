@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from gitfed.model.base import Commit, ObjectKey
 from gitfed.model.repo import HeldFile, RepoSnapshot
 from gitfed.source import repo
+from gitfed.source.last_good import Earlier
 from gitfed.source.memory import Memory
 from tests.source.trees import SETTINGS, Tree, tree
 
@@ -241,7 +242,7 @@ def test_skipped_namespaces_follow_the_settings() -> None:
 def held_read(now: Tree, before: Tree, **options: object) -> RepoSnapshot:
     now.blobs = {**before.blobs, **now.blobs}
     versions = {entry.path: (before.commit, entry.blob_id) for entry in before.listed}
-    return repo.read(now, last_good=versions.get, **options)  # type: ignore[arg-type]
+    return repo.read(now, earlier=Earlier(last_good=versions.get), **options)  # type: ignore[arg-type]
 
 
 BROKEN = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: shop\n"
@@ -275,7 +276,7 @@ def test_a_recorded_hold_beats_the_last_applied_commit() -> None:
     blob = Tree.put(now, "elsewhere", config("a", data="recorded"))
     now.listed.pop()
     held = {"a.yaml": HeldFile("a.yaml", Commit("c7"), blob, "was broken")}
-    snapshot = repo.read(now, held=held, last_good=lambda path: (Commit("c9"), "missing"))
+    snapshot = repo.read(now, earlier=Earlier(held, lambda path: (Commit("c9"), "missing")))
     assert next(iter(snapshot.manifests.values())).body["data"] == {"a": "recorded"}
     assert snapshot.held[0].commit == "c7"
 
@@ -283,15 +284,17 @@ def test_a_recorded_hold_beats_the_last_applied_commit() -> None:
 def test_held_bytes_may_come_from_elsewhere() -> None:
     held = {"a.yaml": HeldFile("a.yaml", Commit("c7"), "f" * 40, "")}
     text = config("a").encode()
-    assert repo.read(tree({"a.yaml": BROKEN}), held=held, read_held=lambda version: text).manifests
-    assert not repo.read(tree({"a.yaml": BROKEN}), held=held, read_held=lambda version: None).complete
+    broken = tree({"a.yaml": BROKEN})
+    assert repo.read(broken, earlier=Earlier(held, read=lambda version: text)).manifests
+    assert not repo.read(broken, earlier=Earlier(held, read=lambda version: None)).complete
 
 
 @pytest.mark.parametrize(
     "last_good", [None, lambda path: None, lambda path: (Commit("c0"), "no such blob")], ids=["unknown", "new", "lost"]
 )
 def test_a_broken_file_without_a_good_version_leaves_a_hole(last_good: object) -> None:
-    snapshot = repo.read(tree({"a.yaml": BROKEN, "b.yaml": config("b")}), last_good=last_good)  # type: ignore[arg-type]
+    earlier = Earlier(last_good=last_good)  # type: ignore[arg-type]
+    snapshot = repo.read(tree({"a.yaml": BROKEN, "b.yaml": config("b")}), earlier=earlier)
     assert not snapshot.complete
     assert keys(snapshot) == ["ConfigMap/shop/b"]
 
