@@ -125,12 +125,12 @@ def _observe(decision: Decision, look: _Look) -> Decision:
         copy = copies.get(name)
         found: Labels | str = "it was not seen yet"
         if copy is not None and copy.uid and scene.is_ready(name):
-            found = scene.states.values(wanted, decision.key, name, scene.collect(copy)[1])
+            found = scene.copies.states.values(wanted, decision.key, name, scene.copies.collect(copy)[1])
         if not isinstance(found, str):
             preserved[name] = found
         elif name in kept:
             preserved[name] = kept[name]
-        elif copy is not None and copy.uid and scene.is_ready(name) and scene.collect(copy)[1] is not None:
+        elif copy is not None and copy.uid and scene.is_ready(name) and scene.copies.collect(copy)[1] is not None:
             look.problems.append(f"the state of its copy in {name} cannot be preserved: {found}")
     unhealthy: dict[ClusterName, datetime] = {}
     if application is not None:
@@ -138,7 +138,7 @@ def _observe(decision: Decision, look: _Look) -> Decision:
         for name in here:
             copy = copies.get(name)
             # Healthy and unknown both clear it: only what is seen to be ill is counted (Karmada: failover §2.6).
-            if copy is not None and copy.uid and scene.is_ready(name) and scene.collect(copy)[0] is False:
+            if copy is not None and copy.uid and scene.is_ready(name) and scene.copies.collect(copy)[0] is False:
                 unhealthy[name] = min(before.get(name, scene.now), scene.now)
     return _changed(
         decision,
@@ -262,7 +262,7 @@ def _is_healthy(copy: LiveObject | None, scene: FailoverContext) -> bool:
     well."""
     if copy is None or not copy.uid or not copy.ours or copy.health is not Health.CURRENT:
         return False
-    return scene.collect(copy)[0] is not False
+    return scene.copies.collect(copy)[0] is not False
 
 
 # -- tasks that somebody else wrote ---------------------------------------------------------------------------------
@@ -291,7 +291,7 @@ def is_backed(
     if not seen.inventory_read or Kind(decision.key.group, decision.key.kind) in seen.unread:
         return None
     copy = copies.get(cluster)
-    return copy is not None and bool(copy.uid) and scene.collect(copy)[0] is False
+    return copy is not None and bool(copy.uid) and scene.copies.collect(copy)[0] is False
 
 
 def without(decision: Decision, cluster: ClusterName, copies: Mapping[ClusterName, LiveObject]) -> Decision:
@@ -334,9 +334,8 @@ def _task(decision: Decision, share: Share, look: _Look) -> EvictionTask | None:
     before: list[ClusterName] = []
     if application.state_preservation is not None and scene.injects:
         copy = look.copies.get(cluster)
-        found = scene.states.values(
-            application.state_preservation, decision.key, cluster, scene.collect(copy)[1] if copy is not None else None
-        )
+        present = scene.copies.collect(copy)[1] if copy is not None else None
+        found = scene.copies.states.values(application.state_preservation, decision.key, cluster, present)
         if isinstance(found, str):
             problems.append(f"it is unhealthy in {cluster} and stays there: its state cannot be preserved: {found}")
             return None

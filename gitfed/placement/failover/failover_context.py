@@ -20,6 +20,14 @@ Collect: TypeAlias = Callable[[LiveObject], tuple[bool | None, Body | None]]
 
 
 @dataclass(frozen=True, slots=True)
+class Copies:
+    """Reads what the objects in clusters say of themselves."""
+
+    states: state_preservation.States
+    collect: Collect
+
+
+@dataclass(frozen=True, slots=True)
 class FailoverContext:
     tainted: Tainted
     repelling: frozenset[ClusterName]
@@ -34,8 +42,7 @@ class FailoverContext:
     injects: bool
     graceful: bool
     """Gate GracefulEviction, without which nothing leaves gracefully because of its own health."""
-    states: state_preservation.States
-    collect: Collect
+    copies: Copies
     now: datetime
 
     def is_ready(self, cluster: ClusterName) -> bool:

@@ -29,7 +29,7 @@ from gitfed.model.repo import RepoSnapshot
 from gitfed.placement import damper
 from gitfed.placement.failover import eviction, eviction_rate, state_preservation, taints
 from gitfed.placement.failover import tolerations as tolerate
-from gitfed.placement.failover.failover_context import Collect, FailoverContext
+from gitfed.placement.failover.failover_context import Copies, FailoverContext
 from gitfed.placement.failover.taints import NO_EXECUTE
 from gitfed.placement.scheduling import cluster, match
 from gitfed.placement.scheduling.cluster import Candidate
@@ -84,14 +84,10 @@ def step(
     decisions: Decisions,
     found: tuple[Candidate, ...],
     policies: match.Index,
-    states: state_preservation.States,
-    collect: Collect,
+    copies: Copies,
     now: datetime,
 ) -> Step:
-    """What follows from `now`; nothing while the state is not known. `found`: the clusters without recorded taints.
-
-    `states` and `collect` read what copies say of themselves (`state_preservation`, `failover_context`).
-    """
+    """What follows from `now`; nothing while the state is not known. `found`: the clusters without recorded taints."""
     if not decisions.known:
         found = marked(found, decisions.clusters, decisions.outage, repo, now)
         return Step(decisions, {}, {}, found, damper.Inputs(repo, policies, found), ())
@@ -111,8 +107,7 @@ def step(
         active=settings.spec.failover.enabled and settings.gate("Failover"),
         injects=settings.gate("StatefulFailoverInjection"),
         graceful=settings.gate("GracefulEviction"),
-        states=states,
-        collect=collect,
+        copies=copies,
         now=now,
     )
     found = marked(found, tainted.records, tainted.outage, repo, now)
@@ -149,8 +144,8 @@ def step(
         policy = placed_by.of(decision.policy)
         if policy is None:
             continue
-        copies = fleet.live.objects.get(key, _NOTHING) if fleet.live is not None else _NOTHING
-        result = eviction.advance(decision, policy, placed_by.tolerations(policy), copies, scene)
+        present = fleet.live.objects.get(key, _NOTHING) if fleet.live is not None else _NOTHING
+        result = eviction.advance(decision, policy, placed_by.tolerations(policy), present, scene)
         results.append((key, decision, result))
         if result.problems:
             problems[key] = (*problems.get(key, ()), *result.problems)
