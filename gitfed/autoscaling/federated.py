@@ -89,7 +89,8 @@ def look(
             Condition(ConditionType.ABLE_TO_SCALE, True, ConditionReason.SUCCEEDED_RESCALE),
         )
         metrics = tuple(_status(metric, None) for metric in declared.metrics)
-        return _looked(declared, present, desired, status, now, (metrics, conditions), known, why)
+        shown = HorizontalStatus(present, desired, now, metrics=metrics, conditions=conditions)
+        return _looked(declared, shown, status, known, why)
     observed = sum(one.observed for one in read)
     having = proposal.Present(present, wanted, observed)
     found = [proposal.propose(metric, i, read, having, now) for i, metric in enumerate(declared.metrics)]
@@ -110,7 +111,8 @@ def look(
     why = f"{metrics[of].name} is {metrics[of].current}, {metrics[of].target} is wanted"
     remembered = stabilization.remembered(best, behavior, known, now)
     conditions = (granted.conditions[0], active, *granted.conditions[1:])
-    return _looked(declared, present, granted.replicas, status, now, (metrics, conditions), remembered, why)
+    shown = HorizontalStatus(present, granted.replicas, now, metrics=metrics, conditions=conditions)
+    return _looked(declared, shown, status, remembered, why)
 
 
 def record(declared: FederatedHPA, past: AutoscalerRecord | None, found: Look, now: datetime) -> AutoscalerRecord:
@@ -135,20 +137,18 @@ def _told(status: HorizontalStatus) -> list[tuple[ConditionType, bool, Condition
 
 def _looked(
     declared: FederatedHPA,
-    present: int,
-    desired: int,
-    status: HorizontalStatus | None,
-    now: datetime,
-    told: tuple[tuple[MetricStatus, ...], tuple[Condition, ...]],
+    found: HorizontalStatus,
+    past: HorizontalStatus | None,
     proposed: tuple[Proposed, ...],
     why: str,
 ) -> Look:
-    changes: tuple[ReplicaChange, ...] = status.changes if status is not None else ()
-    last = status.last_scale if status is not None else None
-    if desired != present:
-        changes = stabilization.changed(present, desired, declared.spec.behavior, changes, now)
-        last = now
-    return Look(desired, HorizontalStatus(present, desired, now, last, *told, changes), proposed, why)
+    """`found` with what goes on from `past`: when it scaled last, and the changes that still count."""
+    changes: tuple[ReplicaChange, ...] = past.changes if past is not None else ()
+    last = past.last_scale if past is not None else None
+    if found.desired != found.current:
+        changes = stabilization.changed(found.current, found.desired, declared.spec.behavior, changes, found.at)
+        last = found.at
+    return Look(found.desired, replace(found, last_scale=last, changes=changes), proposed, why)
 
 
 def _status(metric: Metric, found: proposal.Proposal | proposal.NoProposal | None) -> MetricStatus:
