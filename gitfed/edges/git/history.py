@@ -224,20 +224,7 @@ class History(Program):
 
         `until_deleted`: not those before the file was deleted, if it was.
         """
-        raw = self.run(
-            "log",
-            f"--max-count={limit}",
-            "--format=%x01%H",
-            "--raw",
-            "-z",
-            "--no-renames",
-            "--no-abbrev",
-            "--first-parent",
-            "--diff-merges=first-parent",
-            start,
-            "--",
-            f":(literal,top){path}",
-        )
+        raw = self._raw_changes(start, limit, "--", f":(literal,top){path}")
         found: list[tuple[Commit, str]] = []
         for chunk in raw.split(b"\x01")[1:]:
             match = re.match(rb"([0-9a-f]{40,64}).*?:\d+ \d+ [0-9a-f]+ ([0-9a-f]+) ([ADMT])", chunk, re.DOTALL)
@@ -248,10 +235,9 @@ class History(Program):
                 found.append((Commit(match[1].decode()), match[2].decode()))
         return found
 
-    def all_changes(self, start: Commit, *, limit: int) -> list[tuple[Commit, list[tuple[str, str]]]]:
-        """Commits along first parents from `start` back, each with (path, blob id) of what it changed, "" for what it
-        deleted: for who asks of many files what `last_commits_of` says of one."""
-        raw = self.run(
+    def _raw_changes(self, start: Commit, limit: int, *paths: str) -> bytes:
+        """What each commit along first parents changed: \\x01 and its name, then git's raw lines, all ended by NUL."""
+        return self.run(
             "log",
             f"--max-count={limit}",
             "--format=%x01%H",
@@ -262,7 +248,13 @@ class History(Program):
             "--first-parent",
             "--diff-merges=first-parent",
             start,
+            *paths,
         )
+
+    def all_changes(self, start: Commit, *, limit: int) -> list[tuple[Commit, list[tuple[str, str]]]]:
+        """Commits along first parents from `start` back, each with (path, blob id) of what it changed, "" for what it
+        deleted: for who asks of many files what `last_commits_of` says of one."""
+        raw = self._raw_changes(start, limit)
         found: list[tuple[Commit, list[tuple[str, str]]]] = []
         parts = iter(raw.split(b"\0"))
         for part in parts:

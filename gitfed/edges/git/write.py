@@ -32,7 +32,6 @@ class Writing(Tidying):
         parent: Commit | None,
         author: str = "gitfed <gitfed@localhost>",
         when: datetime,
-        replace_all: bool = False,
         sign: Callable[[bytes], bytes] | None = None,
     ) -> Commit:
         """Add one commit to `ref`: `files` by path, None deletes. Nothing else of the parent changes. `sign` gives the
@@ -46,8 +45,6 @@ class Writing(Tidying):
         feed = [f"commit {scratch}\nmark :1\ncommitter {stamp}\n".encode(), _data(message.encode())]
         if parent is not None:
             feed.append(f"from {parent}\n".encode())
-        if replace_all:
-            feed.append(b"deleteall\n")
         for path in sorted(files):
             content = files[path]
             if content is None:
