@@ -22,7 +22,7 @@ from gitfed.model.plan import Binding, Change, RenderedManifest
 from gitfed.model.repo import Manifest, RepoSnapshot
 from gitfed.placement.failover import state_preservation
 from gitfed.placement.failover import step as failover
-from gitfed.placement.failover.failover_context import Copies
+from gitfed.placement.failover.failover_context import StatusReader
 from gitfed.placement.scheduling import match, rebalance
 from gitfed.placement.scheduling.cluster import Candidate
 from gitfed.planning import contention, dependencies, place, scaled, schema_check, status
@@ -192,7 +192,7 @@ def prepare(
         decisions,
         found,
         memo.index,
-        Copies(memo.states, lambda copy: status.collected(copy, interpreter, memo.collected, earlier)[:2]),
+        StatusReader(memo.states, lambda copy: status.collected(copy, interpreter, memo.collected, earlier)[:2]),
         now,
     )
     found, decisions = step.candidates, step.decisions

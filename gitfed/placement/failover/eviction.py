@@ -23,7 +23,7 @@ from gitfed.model.fleet import Health, LiveObject, Reach
 from gitfed.placement.failover import state_preservation
 from gitfed.placement.failover import tolerations as tolerate
 from gitfed.placement.failover.failover_context import FailoverContext
-from gitfed.placement.failover.taints import FAILOVER, effective
+from gitfed.placement.failover.taints import effective
 
 if TYPE_CHECKING:
     from gitfed.model.declared.placement import Toleration
@@ -125,12 +125,12 @@ def _observe(decision: Decision, look: _Look) -> Decision:
         copy = copies.get(name)
         found: Labels | str = "it was not seen yet"
         if copy is not None and copy.uid and scene.is_ready(name):
-            found = scene.copies.states.values(wanted, decision.key, name, scene.copies.collect(copy)[1])
+            found = scene.reader.states.values(wanted, decision.key, name, scene.reader.collect(copy)[1])
         if not isinstance(found, str):
             preserved[name] = found
         elif name in kept:
             preserved[name] = kept[name]
-        elif copy is not None and copy.uid and scene.is_ready(name) and scene.copies.collect(copy)[1] is not None:
+        elif copy is not None and copy.uid and scene.is_ready(name) and scene.reader.collect(copy)[1] is not None:
             look.problems.append(f"the state of its copy in {name} cannot be preserved: {found}")
     unhealthy: dict[ClusterName, datetime] = {}
     if application is not None:
@@ -138,7 +138,7 @@ def _observe(decision: Decision, look: _Look) -> Decision:
         for name in here:
             copy = copies.get(name)
             # Healthy and unknown both clear it: only what is seen to be ill is counted (Karmada: failover §2.6).
-            if copy is not None and copy.uid and scene.is_ready(name) and scene.copies.collect(copy)[0] is False:
+            if copy is not None and copy.uid and scene.is_ready(name) and scene.reader.collect(copy)[0] is False:
                 unhealthy[name] = min(before.get(name, scene.now), scene.now)
     return _changed(
         decision,
@@ -262,52 +262,7 @@ def _is_healthy(copy: LiveObject | None, scene: FailoverContext) -> bool:
     well."""
     if copy is None or not copy.uid or not copy.ours or copy.health is not Health.CURRENT:
         return False
-    return scene.copies.collect(copy)[0] is not False
-
-
-# -- tasks that somebody else wrote ---------------------------------------------------------------------------------
-
-
-def is_backed(
-    decision: Decision,
-    cluster: ClusterName,
-    tolerations: tuple[Toleration, ...],
-    copies: Mapping[ClusterName, LiveObject],
-    scene: FailoverContext,
-) -> bool | None:
-    """Whether something that is so now is behind an eviction: a taint that is not tolerated, a cluster that fails, or a
-    copy that is ill. None: that cannot be told yet, and nothing is deleted there meanwhile."""
-    seen, record = scene.clusters.get(cluster), scene.tainted.records.get(cluster)
-    if seen is None or not seen.asked or scene.tainted.cut_off:
-        return None
-    if record is not None and record.reach is not Reach.READY:
-        # Its taint comes when the cluster has failed for long enough; what comes back before that is looked at then.
-        return True if _because_of_taints(record, tolerations, scene, []) else None
-    if record is not None:
-        # Ready again, it may bear our own taint for a moment: that one is no reason any more.
-        present = replace(record, taints=tuple(one for one in record.taints if one.by != FAILOVER))
-        if _because_of_taints(present, tolerations, scene, []):
-            return True
-    if not seen.inventory_read or Kind(decision.key.group, decision.key.kind) in seen.unread:
-        return None
-    copy = copies.get(cluster)
-    return copy is not None and bool(copy.uid) and scene.copies.collect(copy)[0] is False
-
-
-def without(decision: Decision, cluster: ClusterName, copies: Mapping[ClusterName, LiveObject]) -> Decision:
-    """As if it had never been evicted: a copy that is there is one of its targets again, so that nothing deletes it."""
-    tasks = [task for task in decision.evictions if task.from_cluster == cluster]
-    copy, shares = copies.get(cluster), decision.shares
-    if copy is not None and copy.uid and copy.ours and all(share.cluster != cluster for share in shares):
-        count = tasks[0].raw.get("replicas") if tasks else None
-        replicas = count if isinstance(count, int) and decision.replicas is not None else decision.replicas
-        shares = tuple(sorted((*shares, Share(cluster, replicas))))
-    return replace(
-        decision,
-        shares=shares,
-        evictions=tuple(task for task in decision.evictions if task.from_cluster != cluster),
-        cleared=tuple(name for name in decision.cleared if name != cluster),
-    )
+    return scene.reader.collect(copy)[0] is not False
 
 
 # -- new ones ------------------------------------------------------------------------------------------------------
@@ -316,7 +271,7 @@ def without(decision: Decision, cluster: ClusterName, copies: Mapping[ClusterNam
 def _task(decision: Decision, share: Share, look: _Look) -> EvictionTask | None:
     cluster, scene, problems = share.cluster, look.scene, look.problems
     record = scene.tainted.records.get(cluster)
-    if record is not None and (left := _because_of_taints(record, look.tolerations, scene, look.later)):
+    if record is not None and (left := because_of_taints(record, look.tolerations, scene, look.later)):
         return _for_taint(decision, share, left, look)
     since = dict(decision.unhealthy).get(cluster)
     failover = look.policy.spec.failover
@@ -334,8 +289,8 @@ def _task(decision: Decision, share: Share, look: _Look) -> EvictionTask | None:
     before: list[ClusterName] = []
     if application.state_preservation is not None and scene.injects:
         copy = look.copies.get(cluster)
-        present = scene.copies.collect(copy)[1] if copy is not None else None
-        found = scene.copies.states.values(application.state_preservation, decision.key, cluster, present)
+        present = scene.reader.collect(copy)[1] if copy is not None else None
+        found = scene.reader.states.values(application.state_preservation, decision.key, cluster, present)
         if isinstance(found, str):
             problems.append(f"it is unhealthy in {cluster} and stays there: its state cannot be preserved: {found}")
             return None
@@ -352,7 +307,7 @@ def _task(decision: Decision, share: Share, look: _Look) -> EvictionTask | None:
     )
 
 
-def _because_of_taints(
+def because_of_taints(
     record: ClusterRecord, tolerations: tuple[Toleration, ...], scene: FailoverContext, later: list[datetime]
 ) -> str:
     """What is said of the taint that drives the work out now; "" if none does (yet)."""

@@ -20,7 +20,7 @@ Collect: TypeAlias = Callable[[LiveObject], tuple[bool | None, Body | None]]
 
 
 @dataclass(frozen=True, slots=True)
-class Copies:
+class StatusReader:
     """Reads what the objects in clusters say of themselves."""
 
     states: state_preservation.States
@@ -42,7 +42,7 @@ class FailoverContext:
     injects: bool
     graceful: bool
     """Gate GracefulEviction, without which nothing leaves gracefully because of its own health."""
-    copies: Copies
+    reader: StatusReader
     now: datetime
 
     def is_ready(self, cluster: ClusterName) -> bool:

@@ -27,9 +27,9 @@ from gitfed.model.declared.policy import Propagation
 from gitfed.model.fleet import FleetSnapshot, LiveObject
 from gitfed.model.repo import RepoSnapshot
 from gitfed.placement import damper
-from gitfed.placement.failover import eviction, eviction_rate, state_preservation, taints
+from gitfed.placement.failover import eviction, eviction_rate, foreign_evictions, state_preservation, taints
 from gitfed.placement.failover import tolerations as tolerate
-from gitfed.placement.failover.failover_context import Copies, FailoverContext
+from gitfed.placement.failover.failover_context import FailoverContext, StatusReader
 from gitfed.placement.failover.taints import NO_EXECUTE
 from gitfed.placement.scheduling import cluster, match
 from gitfed.placement.scheduling.cluster import Candidate
@@ -84,7 +84,7 @@ def step(
     decisions: Decisions,
     found: tuple[Candidate, ...],
     policies: match.Index,
-    copies: Copies,
+    reader: StatusReader,
     now: datetime,
 ) -> Step:
     """What follows from `now`; nothing while the state is not known. `found`: the clusters without recorded taints."""
@@ -107,7 +107,7 @@ def step(
         active=settings.spec.failover.enabled and settings.gate("Failover"),
         injects=settings.gate("StatefulFailoverInjection"),
         graceful=settings.gate("GracefulEviction"),
-        copies=copies,
+        reader=reader,
         now=now,
     )
     found = marked(found, tainted.records, tainted.outage, repo, now)
@@ -144,8 +144,8 @@ def step(
         policy = placed_by.of(decision.policy)
         if policy is None:
             continue
-        present = fleet.live.objects.get(key, _NOTHING) if fleet.live is not None else _NOTHING
-        result = eviction.advance(decision, policy, placed_by.tolerations(policy), present, scene)
+        copies = fleet.live.objects.get(key, _NOTHING) if fleet.live is not None else _NOTHING
+        result = eviction.advance(decision, policy, placed_by.tolerations(policy), copies, scene)
         results.append((key, decision, result))
         if result.problems:
             problems[key] = (*problems.get(key, ()), *result.problems)
@@ -195,11 +195,11 @@ def _settled_doubts(
         policy = placed_by.of(decision.policy)
         tolerations = placed_by.tolerations(policy) if policy is not None else ()
         copies = fleet.live.objects.get(key, _NOTHING) if fleet.live is not None else _NOTHING
-        backed = eviction.is_backed(decision, name, tolerations, copies, scene)
+        backed = foreign_evictions.is_backed(decision, name, tolerations, copies, scene)
         if backed is None:
             doubtful.add((key, name))
         elif not backed:
-            found[key] = eviction.without(decision, name, copies)
+            found[key] = foreign_evictions.without(decision, name, copies)
             dropped.setdefault(key, []).append(name)
     believed = {**decisions.bindings, **found} if found else decisions.bindings
     return believed, dropped, frozenset(doubtful)
