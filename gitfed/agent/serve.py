@@ -19,7 +19,7 @@ from gitfed.agent.one_cluster import OneCluster
 from gitfed.agent.streams import Streams
 from gitfed.daemon.fleet.cluster_health import Timing
 from gitfed.edges.kube.connection import credentials
-from gitfed.edges.kube.connection.session import Session
+from gitfed.edges.kube.connection.session import Relay, Session
 from gitfed.model.base import ClusterName
 from gitfed.model.declared.cluster import Cluster
 from gitfed.model.keys import CONTEXT, IN_CLUSTER
@@ -113,7 +113,7 @@ def _opened(name: ClusterName, annotations: dict[str, str], options: Options, *,
         cluster.model_copy(update={"metadata": metadata}),
         credentials.CredentialSources(kubeconfig=options.kubeconfig),
     )
-    return Session(name, way, concurrency=options.concurrency, as_sent=as_sent)
+    return Session(name, way, concurrency=options.concurrency, relay=Relay(as_sent))
 
 
 def why_not_ready(keeper: Keeper, dial: Dial) -> str:

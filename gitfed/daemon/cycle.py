@@ -28,11 +28,10 @@ from gitfed.daemon.autoscaling.rounds import Rounds
 from gitfed.daemon.commits import Commits
 from gitfed.daemon.cycle_report import CycleReport
 from gitfed.daemon.descheduler import Descheduler
-from gitfed.daemon.facts_record import FactsRecord
 from gitfed.daemon.fleet.fleet import Fleet
 from gitfed.daemon.fleet.look_for import look_for
 from gitfed.daemon.fleet.members import Options
-from gitfed.daemon.record import Record
+from gitfed.daemon.push_queue import Records
 from gitfed.daemon.reminders import Reminders
 from gitfed.daemon.state_store import Memory
 from gitfed.daemon.statuses import Statuses
@@ -74,17 +73,16 @@ class Engine:
     def __init__(
         self,
         reader: Reader,
-        record: Record,
+        records: Records,
         open_session: Callable[[Cluster], Session],
         interpreter: Callable[[RepoSnapshot, Find], Interpreter],
         options: Options | None = None,
         *,
-        facts_record: FactsRecord | None = None,
         review: Callable[[Plan], None] | None = None,
         listener: Callable[[str, Any], None] = lambda event, value: None,
     ) -> None:
-        """`facts_record` None: decisions are taken from what is seen, and nothing of it is written down. `review` gets
-        the first plan before anything of it is recorded or carried out, and stops the engine by an exception.
+        """`review` gets the first plan before anything of it is recorded or carried out, and stops the engine by an
+        exception.
 
         `interpreter` makes what knows the kinds of a commit; what webhooks answered is looked up with its second
         argument.
@@ -115,9 +113,7 @@ class Engine:
         self.autoscaling = Rounds(self.fleet, self._for_autoscaling, self.options.now, self.wake.set)
         self._answers = Answers()
         self.asking = Asking(self._answers, self.wake.set)
-        self.memory = Memory(
-            record, facts_record, reader, self.fleet, self.statuses, self._answers, self.options, self.wake.set
-        )
+        self.memory = Memory(records, reader, self.fleet, self.statuses, self._answers, self.options, self.wake.set)
         self._reminders = Reminders()
         self._handed = 0
         """Changes that were handed over since memory was given back."""

@@ -16,6 +16,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
 
 from gitfed.daemon.facts_record import FactsRecord
 from gitfed.daemon.record import Record
@@ -32,12 +33,21 @@ _LAST_WORDS = 5.0
 """Seconds that a stop waits for a push that is under way."""
 
 
+@dataclass(frozen=True, slots=True)
+class Records:
+    """Where this daemon writes down what it decides, and what it sees."""
+
+    decisions: Record
+    facts: FactsRecord | None = None
+    """None: decisions are taken from what is seen, and nothing of it is written down."""
+
+
 class Sending:
     """Give `wake` what makes the loop turn; ask `heard` at the beginning of each turn."""
 
-    def __init__(self, record: Record, facts: FactsRecord | None, wake: Callable[[], None]) -> None:
-        self._record = record
-        self._facts = facts
+    def __init__(self, records: Records, wake: Callable[[], None]) -> None:
+        self._record = records.decisions
+        self._facts = records.facts
         self._wake = wake
         self._exchanging: asyncio.Task[None] | None = None
         self._sending_facts: asyncio.Task[None] | None = None

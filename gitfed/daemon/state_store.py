@@ -17,11 +17,9 @@ from pathlib import Path
 
 from gitfed import errors
 from gitfed.daemon import results
-from gitfed.daemon.facts_record import FactsRecord
 from gitfed.daemon.fleet.fleet import Fleet
 from gitfed.daemon.fleet.members import Options
-from gitfed.daemon.push_queue import Sending
-from gitfed.daemon.record import Record
+from gitfed.daemon.push_queue import Records, Sending
 from gitfed.daemon.statuses import Statuses
 from gitfed.documents import state_commits
 from gitfed.documents.state_commits import Act
@@ -50,8 +48,7 @@ class Memory:
 
     def __init__(
         self,
-        record: Record,
-        facts: FactsRecord | None,
+        records: Records,
         reader: Reader,
         fleet: Fleet,
         statuses: Statuses,
@@ -59,15 +56,14 @@ class Memory:
         options: Options,
         wake: Callable[[], None],
     ) -> None:
-        """`facts` None: decisions are taken from what is seen, and nothing of it is written down."""
         self.decisions = Decisions(known=False)
         self.opened = False
         """Whether the state was read, and rebuilt if it was lost; before that nothing may move."""
         self.facts: Mapping[ClusterName, ClusterFacts] = {}
         """What the facts branch says of each cluster."""
-        self.sending = Sending(record, facts, wake)
-        self._record = record
-        self._facts_record = facts
+        self.sending = Sending(records, wake)
+        self._record = records.decisions
+        self._facts_record = records.facts
         self._reader = reader
         self._fleet = fleet
         self._statuses = statuses

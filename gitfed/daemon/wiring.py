@@ -24,13 +24,14 @@ from gitfed.daemon.facts_record import FactsRecord
 from gitfed.daemon.fleet.cluster_health import Timing
 from gitfed.daemon.fleet.members import Options as EngineOptions
 from gitfed.daemon.fleet.pulled.member import LEASE
+from gitfed.daemon.push_queue import Records
 from gitfed.daemon.record import Record
 from gitfed.daemon.telemetry import Telemetry
 from gitfed.documents import bindings, facts
 from gitfed.edges import files, git, leader_ref, pod
 from gitfed.edges.git import signing_key, tracking
 from gitfed.edges.kube.connection import credentials
-from gitfed.edges.kube.connection.session import Session
+from gitfed.edges.kube.connection.session import Relay, Session
 from gitfed.edges.kube.leases import election, lease
 from gitfed.edges.state import facts_branch, state
 from gitfed.errors import CredentialsError, GitfedError, SourceError
@@ -135,7 +136,7 @@ def open_sessions(options: Options, *, as_sent: bool = False) -> Callable[[Clust
             concurrency=options.concurrency,
             fence=fence,
             tally=options.telemetry.requests,
-            as_sent=as_sent,
+            relay=Relay(as_sent),
         )
 
     return open_session
@@ -217,11 +218,10 @@ def make_engine(
     )
     return Engine(
         reader,
-        record,
+        Records(record, facts_record),
         open_sessions(options),
         partial(interpreters.of, reaches_services=pod.runs_here()),
         engine_options,
-        facts_record=facts_record,
         review=review,
         listener=listener,
     )

@@ -11,7 +11,7 @@ import pytest
 
 from gitfed import errors
 from gitfed.daemon import push_queue
-from gitfed.daemon.push_queue import Sending
+from gitfed.daemon.push_queue import Records, Sending
 from gitfed.daemon.record import Record
 from gitfed.model.base import ObjectKey
 from gitfed.model.decisions import Decisions
@@ -82,7 +82,7 @@ def woken() -> asyncio.Event:
 
 @pytest.fixture
 async def side(record: Slow, woken: asyncio.Event) -> AsyncIterator[Sending]:
-    made = Sending(cast(Record, record), None, woken.set)
+    made = Sending(Records(cast(Record, record)), woken.set)
     yield made
     await made.close()
 

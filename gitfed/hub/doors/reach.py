@@ -12,7 +12,7 @@ from functools import partial
 from gitfed.edges.kube.connection import credentials
 from gitfed.edges.kube.connection.client_settings import ClientSettings
 from gitfed.edges.kube.connection.credentials import Connection
-from gitfed.edges.kube.connection.session import Session
+from gitfed.edges.kube.connection.session import Relay, Session
 from gitfed.errors import CredentialsError, NotThere
 from gitfed.hub.server import Hub
 from gitfed.model.base import ClusterName
@@ -71,7 +71,7 @@ class Reach:
 
         way = Connection(name, server, "its agent", configure)
         connector = partial(self._hub.streams.connector, name, spares=self._spares)
-        return Session(name, way, tally=self.tally, as_sent=True, connector=connector, acts_as=self._acts_as)
+        return Session(name, way, tally=self.tally, relay=Relay(True, connector, self._acts_as))
 
     def _drop(self, name: ClusterName) -> None:
         found = self._open.pop(name, None)

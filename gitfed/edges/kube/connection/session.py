@@ -18,8 +18,8 @@ from collections.abc import AsyncIterable, AsyncIterator, Callable, Container, I
 from dataclasses import dataclass
 from functools import lru_cache
 from types import TracebackType
-from typing import Any, Self
-from urllib.parse import urlencode, urlsplit
+from typing import Any, NamedTuple, Self, TypedDict, Unpack
+from urllib.parse import urlencode
 
 import aiohttp
 import orjson
@@ -27,8 +27,7 @@ import yarl
 from multidict import CIMultiDict
 
 from gitfed import errors
-from gitfed.edges import no_answer, resolve, socks
-from gitfed.edges.kube.connection import translate
+from gitfed.edges.kube.connection import dialling, translate, watch_lines
 from gitfed.edges.kube.connection.client_settings import ClientSettings
 from gitfed.edges.kube.connection.credentials import Connection
 from gitfed.edges.kube.leases.fence import Fence
@@ -46,7 +45,6 @@ CONCURRENCY = 16
 _CONNECT = 10.0
 _LARGEST = 256 << 20
 """Bytes of one answer; a list is read in pages far below. A member must not be able to exhaust our memory."""
-_LONGEST_LINE = 16 << 20
 _AHEAD = 256 << 10
 """Bytes, or twice as many, of an answer to somebody else that are read before they are wanted: they may be slow."""
 
@@ -64,6 +62,52 @@ class Answer:
         return orjson.loads(self.data)
 
 
+@dataclass(frozen=True, slots=True)
+class Relay:
+    """What is otherwise for a session that passes requests of others on."""
+
+    as_sent: bool = False
+    """Bodies that are compressed stay so, for somebody else who reads them."""
+    connector: Callable[[], aiohttp.BaseConnector] | None = None
+    """Makes connections in place of ours: who is at their other end adds the credential."""
+    acts_as: str = ""
+    """The user in whose name our own requests go; what `begin` sends says itself who asks."""
+
+
+_NO_RELAY = Relay()
+
+
+class _Sending(NamedTuple):
+    """A request as it goes out, maybe twice."""
+
+    method: str
+    path: str
+    query: Mapping[str, str] | None
+    data: bytes | None
+    headers: dict[str, str]
+    seconds: float
+
+
+class Asked(TypedDict, total=False):
+    """How one request differs from a plain one."""
+
+    query: Mapping[str, str] | None
+    """Not encoded yet."""
+    body: object
+    """JSON, or bytes that are sent as they are."""
+    content_type: str
+    accept: str
+    headers: Mapping[str, str] | None
+    timeout: float | None
+    """Seconds; None: as the session has it."""
+    allow: Container[int]
+    """Statuses of 300 and above that do not raise."""
+    redact: translate.Redact | None
+    """Applied to the texts of a refusal."""
+    at_once: bool
+    """It takes no place of the request budget, and waits for none."""
+
+
 class Session:
     """Use as `async with Session(name, connection) as session`, or call `close`. Opens with the first request."""
 
@@ -76,20 +120,15 @@ class Session:
         timeout: float = TIMEOUT,
         fence: Fence | None = None,
         tally: Counter[tuple[str, str, str]] | None = None,
-        as_sent: bool = False,
-        connector: Callable[[], aiohttp.BaseConnector] | None = None,
-        acts_as: str = "",
+        relay: Relay = _NO_RELAY,
     ) -> None:
         """`fence`: until when may be written; None: as long as this process lives. `tally` counts requests by cluster,
-        method and status. `as_sent`: bodies that are compressed stay so, for somebody else who reads them. `connector`
-        makes connections in place of ours: who is at their other end adds the credential. `acts_as`: the user in whose
-        name our own requests go; what `begin` sends says itself who asks."""
-        self._as_sent = as_sent
-        self._connector = connector
-        self._own = {"Accept-Encoding": "identity"} if as_sent else {}
+        method and status."""
+        self._relay = relay
+        self._own = {"Accept-Encoding": "identity"} if relay.as_sent else {}
         """Headers of our own requests: their answers are read here, whatever `as_sent` says."""
-        if acts_as:
-            self._own["Impersonate-User"] = acts_as
+        if relay.acts_as:
+            self._own["Impersonate-User"] = relay.acts_as
         self.tally = tally if tally is not None else Counter()
         self.fence = fence
         self.cluster = cluster
@@ -120,47 +159,33 @@ class Session:
             await http.close()
             await asyncio.sleep(0)  # aborted transports leave with the next turn of the loop
 
-    async def request(
-        self,
-        method: str,
-        path: str,
-        *,
-        query: Mapping[str, str] | None = None,
-        body: object = None,
-        content_type: str = JSON,
-        accept: str = JSON,
-        headers: Mapping[str, str] | None = None,
-        timeout: float | None = None,
-        allow: Container[int] = (),
-        redact: translate.Redact | None = None,
-        at_once: bool = False,
-    ) -> Answer:
-        """Send one request and read the whole answer.
-
-        `path` is percent-encoded and begins with "/"; `query` is not encoded yet. `body` is JSON, or bytes that are
-        sent as they are. Statuses of 300 and above raise, except those in `allow`. `redact` is applied to the texts
-        of a refusal. `at_once`: it takes no place of the request budget, and waits for none.
+    async def request(self, method: str, path: str, **asked: Unpack[Asked]) -> Answer:
+        """Send one request and read the whole answer. `path` is percent-encoded and begins with "/".
 
         Raises the classes of `errors.ClusterError`, and NotOwned for a write that the fence forbids.
         """
+        body, allow = asked.get("body"), asked.get("allow", ())
         data = body if body is None or isinstance(body, bytes) else orjson.dumps(body)
-        send = {"Accept": accept}
+        headers = {"Accept": asked.get("accept", JSON)}
         if data is not None:
-            send["Content-Type"] = content_type
-        if headers:
-            send.update(headers)
-        seconds = self._timeout if timeout is None else timeout
-        async with contextlib.nullcontext() if at_once else self._slots:
-            answer = await self._fenced(method, path, query, data, send, seconds)
+            headers["Content-Type"] = asked.get("content_type", JSON)
+        headers |= asked.get("headers") or {}
+        seconds = asked.get("timeout")
+        sending = _Sending(
+            method, path, asked.get("query"), data, headers, self._timeout if seconds is None else seconds
+        )
+        async with contextlib.nullcontext() if asked.get("at_once") else self._slots:
+            answer = await self._fenced(sending)
             if answer.status == 401 and 401 not in allow and await self._renewed():
-                answer = await self._fenced(method, path, query, data, send, seconds)
+                answer = await self._fenced(sending)
         if answer.status >= 300 and answer.status not in allow:
+            redact = asked.get("redact")
             raise translate.failure(self.cluster, answer.status, answer.data, answer.headers, redact=redact)
         return answer
 
-    async def json(self, method: str, path: str, **options: Any) -> dict[str, Any]:
+    async def json(self, method: str, path: str, **asked: Unpack[Asked]) -> dict[str, Any]:
         """`request`, and the answer's JSON object. Raises ClusterFailed when the answer is none."""
-        answer = await self.request(method, path, **options)
+        answer = await self.request(method, path, **asked)
         try:
             value = answer.json()
         except ValueError:
@@ -169,37 +194,21 @@ class Session:
             raise translate.broken(self.cluster, f"{method} {path}: the answer is no JSON object")
         return value
 
-    async def _fenced(
-        self,
-        method: str,
-        path: str,
-        query: Mapping[str, str] | None,
-        data: bytes | None,
-        headers: dict[str, str],
-        seconds: float,
-    ) -> Answer:
-        sending = self._send(method, path, query, data, headers, seconds)
-        if self.fence is None or method == "GET":
-            return await sending
-        return await self.fence.within(sending, cluster=self.cluster)
+    async def _fenced(self, sending: _Sending) -> Answer:
+        if self.fence is None or sending.method == "GET":
+            return await self._send(sending)
+        return await self.fence.within(self._send(sending), cluster=self.cluster)
 
-    async def _send(
-        self,
-        method: str,
-        path: str,
-        query: Mapping[str, str] | None,
-        data: bytes | None,
-        headers: dict[str, str],
-        seconds: float,
-    ) -> Answer:
+    async def _send(self, sending: _Sending) -> Answer:
+        method = sending.method
         try:
-            async with asyncio.timeout(seconds):
+            async with asyncio.timeout(sending.seconds):
                 http = self._http or await self._open()
                 async with http.request(
                     method,
-                    self._url(path, query),
-                    data=data,
-                    headers={**headers, **self._own, **await self._identity()},
+                    self._url(sending.path, sending.query),
+                    data=sending.data,
+                    headers={**sending.headers, **self._own, **await self._identity()},
                     **self._options,
                 ) as response:
                     self._count(method, str(response.status))
@@ -252,7 +261,7 @@ class Session:
                 if response.status == 401:
                     await self._renewed()
                 raise translate.failure(self.cluster, response.status, data, response.headers)
-            yield self.split(response)
+            yield watch_lines.each(response, self.cluster, self.connection.server)
         finally:
             give_up(response)
 
@@ -303,31 +312,10 @@ class Session:
             **{**self._options, "timeout": _endless(idle)},
         )
 
-    async def split(self, response: aiohttp.ClientResponse) -> AsyncIterator[bytes]:
-        """The lines of a watch, one by one."""
-        async for lines in self.parts(response):
-            for line in lines:
-                yield line
-
-    async def parts(self, response: aiohttp.ClientResponse) -> AsyncIterator[list[bytes]]:
-        """The lines of a watch, as many at a time as came together. aiohttp's own `readline` refuses lines longer than
-        its buffer; objects of 3 MiB are allowed."""
-        rest = bytearray()
-        try:
-            async for chunk in response.content.iter_any():
-                if b"\n" not in chunk:
-                    rest += chunk
-                    if len(rest) > _LONGEST_LINE:
-                        raise translate.broken(self.cluster, "a watch event of more than 16 MiB is not read")
-                    continue
-                lines = chunk.split(b"\n")
-                if rest:
-                    lines[0] = bytes(rest) + lines[0]
-                rest = bytearray(lines.pop())
-                if lines := [line for line in lines if line]:
-                    yield lines
-        except translate.NO_ANSWER as error:
-            raise translate.unreachable(self.cluster, error, server=self.connection.server) from error
+    def parts(self, response: aiohttp.ClientResponse) -> AsyncIterator[list[bytes]]:
+        """The lines of a watch that `begin` opened, as many at a time as came together. Raises ClusterFailed,
+        ClusterUnreachable."""
+        return watch_lines.together(response, self.cluster, self.connection.server)
 
     def _url(self, path: str, query: Mapping[str, str] | None) -> yarl.URL:
         # `encoded`: names hold characters (a colon in a role's name) that a second quoting would change.
@@ -351,7 +339,7 @@ class Session:
     async def _open(self) -> aiohttp.ClientSession:
         async with self._opening:
             if self._http is None:
-                connector = self._connector() if self._connector is not None else await self._dialling()
+                connector = await self._dial()
                 if self._ended:
                     await connector.close()
                     raise errors.ClusterUnreachable(
@@ -365,45 +353,19 @@ class Session:
                     cookie_jar=aiohttp.DummyCookieJar(),
                     headers={"User-Agent": "gitfed"},
                     read_bufsize=1 << 20,
-                    auto_decompress=not self._as_sent,
+                    auto_decompress=not self._relay.as_sent,
                 )
             return self._http
 
-    async def _dialling(self) -> aiohttp.BaseConnector:
+    async def _dial(self) -> aiohttp.BaseConnector:
+        if self._relay.connector is not None:
+            return self._relay.connector()
         settings = await self.connection.configure()
-        try:
-            # Reading the system's authorities takes tens of milliseconds, in which the loop has others to serve.
-            context = await asyncio.to_thread(settings.ssl_context)
-        except OSError as error:  # ssl.SSLError among them: certificates that do not parse or match
-            raise errors.CredentialsError(
-                f"cluster {self.cluster}: {self.connection.source}: unusable certificates: "
-                f"{no_answer.unusable_certificates(error)}",
-                cluster=self.cluster,
-            ) from error
-        proxy = settings.proxy or ""
-        for server in (settings.host, proxy):
-            host = urlsplit(server).hostname or ""
-            if why := resolve.check_host(host):
-                raise errors.CredentialsError(
-                    f"cluster {self.cluster}: {self.connection.source}: {host} is {why}", cluster=self.cluster
-                )
+        connector, options = await dialling.connector(
+            settings, self.fence, cluster=self.cluster, source=self.connection.source
+        )
         self._settings = settings
-        if settings.tls_server_name:
-            self._options["server_hostname"] = settings.tls_server_name
-        # No limit: watches hold connections of their own beside the `concurrency` requests.
-        sockets: dict[str, Any] = {
-            "limit": 0,
-            "ssl": context,
-            "socket_factory": self.fence.open_socket if self.fence else None,
-        }
-        if proxy and socks.is_one(proxy):
-            connector: aiohttp.TCPConnector = socks.Connector(proxy, **sockets)
-        else:
-            connector = aiohttp.TCPConnector(resolver=resolve.Checked(), **sockets)
-            if proxy:
-                self._options["proxy"] = proxy
-        if settings.proxy_headers:
-            self._options["proxy_headers"] = settings.proxy_headers
+        self._options |= options
         return connector
 
 
