@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,7 @@ from gitfed.cli import complete, desired, exits, load, options, parameters
 from gitfed.cli.commands.clusters import cluster_session
 from gitfed.cli.commands.clusters.cluster_session import KubeconfigContext
 from gitfed.cli.output import plain, progress
+from gitfed.cli.parameters import Command
 from gitfed.errors import ClusterError, SourceError, StateError, UsageError
 
 if TYPE_CHECKING:
@@ -25,6 +27,24 @@ DELETE_OBJECTS = parameters.option(
 KEEP_OBJECTS = parameters.option(
     "--keep-objects", "objects", shared=False, flag_value="keep", help="Leave it there, as nobody's of gitfed."
 )
+
+
+def wait(about: str) -> Callable[[Command], Command]:
+    """--wait, with this help."""
+    return parameters.option(
+        "--wait",
+        shared=False,
+        type=parameters.Duration(),
+        default="60s",
+        show_default=True,
+        metavar="DURATION",
+        help=about,
+    )
+
+
+def force(about: str) -> Callable[[Command], Command]:
+    """--force, with this help."""
+    return parameters.option("--force", shared=False, is_flag=True, help=about)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,18 +70,8 @@ class Leaving:
 @DELETE_OBJECTS
 @KEEP_OBJECTS
 @cluster_session.way(about="Reach the cluster by this kubeconfig.  [default: as the daemon does]")
-@parameters.option(
-    "--wait",
-    shared=False,
-    type=parameters.Duration(),
-    default="60s",
-    show_default=True,
-    metavar="DURATION",
-    help="How long deleted objects may take to go.",
-)
-@parameters.option(
-    "--force", shared=False, is_flag=True, help="Also when the cluster cannot be reached: what runs there stays there."
-)
+@wait("How long deleted objects may take to go.")
+@force("Also when the cluster cannot be reached: what runs there stays there.")
 @options.credentials
 @options.PROGRESS
 @desired.writing

@@ -27,18 +27,8 @@ if TYPE_CHECKING:
 @unjoin.KEEP_OBJECTS
 @cluster_session.way(about="An administrator's kubeconfig of the cluster.", required=True)
 @AGENT_NAMESPACE
-@parameters.option(
-    "--wait",
-    shared=False,
-    type=parameters.Duration(),
-    default="60s",
-    show_default=True,
-    metavar="DURATION",
-    help="How long the agent's pod may take to end, and then deleted objects to go.",
-)
-@parameters.option(
-    "--force", shared=False, is_flag=True, help="Also when the hub cannot be reached: the certificate counts on then."
-)
+@unjoin.wait("How long the agent's pod may take to end, and then deleted objects to go.")
+@unjoin.force("Also when the hub cannot be reached: the certificate counts on then.")
 @options.ALLOW_EXEC
 @options.PROGRESS
 @desired.writing
