@@ -16,7 +16,7 @@ from gitfed.model import agent_identity
 _IN_NO_AGENT = (
     "gitfed.daemon.cycle", "gitfed.daemon.wiring", "gitfed.daemon.fleet.fleet", "gitfed.planning.build",
     "gitfed.planning.context", "gitfed.placement.scheduling.schedule", "gitfed.source.repo", "gitfed.edges.git",
-    "gitfed.edges.state", "gitfed.hub.server", "gitfed.kubesim", "cryptography", "git", "jinja2", "kubernetes", "lupa",
+    "gitfed.edges.state", "gitfed.hub.server", "gitfed.kubesim", "cryptography", "jinja2", "kubernetes", "lupa",
     "prometheus_client",
 )  # fmt: skip
 

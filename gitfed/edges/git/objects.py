@@ -13,9 +13,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
-from git.exc import GitCommandError
-
 from gitfed.edges.git import git_errors
+from gitfed.edges.git.cat_file import Ended, Missing
 from gitfed.edges.git.program import Program
 from gitfed.errors import SourceError
 from gitfed.model.base import Commit
@@ -179,9 +178,8 @@ class Objects(Program):
     def _tree_of(self, commit: Commit) -> str:
         with self._lock:
             try:
-                name: Any = self._reader.get_object_header(f"{commit}^{{tree}}")[0]
-                return str(name.decode() if isinstance(name, bytes) else name)  # declared as text, and is not
-            except ValueError:
+                return self._objects.header(f"{commit}^{{tree}}").name
+            except Missing:
                 raise SourceError(f"{commit[:12]} is no commit that is here") from None
 
     def _folder(self, tree: str) -> dict[str, tuple[int, str]]:
@@ -200,8 +198,8 @@ class Objects(Program):
     def _size(self, blob: str) -> int:
         with self._lock:
             try:
-                return int(self._reader.get_object_header(blob)[2])
-            except ValueError:
+                return self._objects.header(blob).size
+            except Missing:
                 return 0  # a submodule's commit is not among our objects
 
     def read(self, blob_id: str) -> bytes:
@@ -209,11 +207,10 @@ class Objects(Program):
         that it is no text of ours: a gigabyte of zeros is a kilobyte in a pack."""
         with self._lock:
             try:
-                size = int(self._reader.get_object_header(blob_id)[2])
+                size = self._objects.header(blob_id).size
                 if size <= _LARGEST_BLOB:
-                    return bytes(self._reader.get_object_data(blob_id)[3])
-            except (ValueError, OSError, BrokenPipeError, GitCommandError) as error:
-                self._reader.clear_cache()
+                    return self._objects.content(blob_id)
+            except (Missing, Ended) as error:
                 if self.is_partial():
                     raise git_errors.partial_clone() from error
                 raise SourceError(f"object {blob_id} cannot be read from {self.path}") from error

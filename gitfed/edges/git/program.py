@@ -8,6 +8,7 @@ checkout) run in a `private_dir`. The commands themselves are next door: `object
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import re
 import shlex
@@ -15,18 +16,12 @@ import signal
 import subprocess
 import tempfile
 import threading
-import weakref
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
-
-# Imported where there is no git program, GitPython raises; told to be quiet, it does when one is to be run.
-os.environ.setdefault("GIT_PYTHON_REFRESH", "quiet")
-
-import git as gitpython
-from git.exc import GitCommandError, GitCommandNotFound
+from typing import IO, Any
 
 from gitfed.edges.git import git_errors
+from gitfed.edges.git.cat_file import CatFile
 from gitfed.errors import SourceError, SourceUnreachable
 
 _ASKING = ("fetch", "ls-remote")
@@ -69,23 +64,21 @@ _MOST_LISTED = 256 * 1024 * 1024
 class Program:
     """The git program, for the repository at `path`. May be used from several threads.
 
-    Two processes that read objects live between commands. They end with `close`, or with this object at the latest:
-    left to the garbage collector they would be found in any order, the pipes before who closes them.
+    A process that reads objects lives between commands. It ends with `close`, or with this object at the latest.
     """
 
     def __init__(self, path: Path, *, env: Mapping[str, str] | None = None) -> None:
         self.path = path
-        self._git = gitpython.Git(str(path))
-        self._reader = gitpython.Git(str(path))
+        self._environment = {**SAFE_ENVIRONMENT, **(env or {})}
+        piped = functools.partial(
+            _start, path, self._environment, stdin=subprocess.PIPE, stderr=subprocess.DEVNULL
+        )  # nobody would read what it complains of: a full pipe would stop it
+        self._objects = CatFile(piped)
         self._lock = threading.Lock()
         self._abroad: dict[subprocess.Popen[bytes], str] = {}
         """Commands that speak with another repository, with the command's name."""
         self._interrupted: tuple[str, ...] = ()
         """Commands that are under way no more, and will not be."""
-        for runner in (self._git, self._reader):
-            runner.update_environment(**SAFE_ENVIRONMENT, **(env or {}))
-        self._reader.set_persistent_git_options(c=list(SAFE_CONFIG))
-        weakref.finalize(self, self._reader.clear_cache).atexit = False
 
     def check_version(self) -> None:
         """Raises SourceError for a git that is older than what is tested, and than the fixes of 2022 in it."""
@@ -97,7 +90,7 @@ class Program:
 
     def close(self) -> None:
         with self._lock:
-            self._reader.clear_cache()
+            self._objects.close()
 
     def run(
         self,
@@ -107,8 +100,7 @@ class Program:
         environment: Mapping[str, str] | None = None,
         told: Callable[[str], SourceError] | None = None,
     ) -> bytes:
-        """What a command prints. `told` makes the error of what it complains of (default: `trouble.translate`)."""
-        command = _command(args)
+        """What a command prints. `told` makes the error of what it complains of (default: `git_errors.translate`)."""
         with tempfile.TemporaryFile() as feed:
             if stdin is not None:
                 try:
@@ -116,14 +108,10 @@ class Program:
                     feed.seek(0)
                 except OSError as error:
                     raise git_errors.unwritable(args, f"its input cannot be written: {error.strerror}") from error
-            try:
-                # In a session of its own, so that the helper that talks to a server can be ended with it.
-                started: Any = self._git.execute(
-                    command, istream=feed, as_process=True, start_new_session=True, env=dict(environment or {})
-                )
-            except GitCommandNotFound as error:
-                raise SourceError("the git program was not found", hint="install Git 2.39 or newer") from error
-            process: subprocess.Popen[bytes] = started.proc
+            # In a session of its own, so that the helper that talks to a server can be ended with it.
+            process = _start(
+                self.path, {**self._environment, **(environment or {})}, *args, stdin=feed, start_new_session=True
+            )
             if args[0] in (*_ASKING, _TELLING):
                 self._abroad[process] = args[0]
                 if args[0] in self._interrupted:
@@ -162,10 +150,7 @@ class Program:
         Ten objects are enough for ten thousand million paths: a folder that holds one other folder ten times, level
         by level. So the output is counted while it comes, and not when all of it is there.
         """
-        try:
-            process = self._git.execute(_command(args), as_process=True)
-        except GitCommandNotFound as error:
-            raise SourceError("the git program was not found", hint="install Git 2.39 or newer") from error
+        process = _start(self.path, self._environment, *args)
         chunks: list[bytes] = []
         size = count = 0
         output: Any = process.stdout
@@ -176,17 +161,15 @@ class Program:
                 count += chunk.count(b"\0")
                 if size > _MOST_LISTED or count > _MOST_ENTRIES:
                     process.kill()
-                    with contextlib.suppress(GitCommandError):
-                        process.wait()
+                    process.wait()
                     raise SourceError(
                         f"{args[-1][:12]} lists more than {_MOST_ENTRIES} files or {_MOST_LISTED} bytes of names",
                         hint="keep what is deployed in a repository of its own",
                     )
                 chunks.append(chunk)
-            try:
-                process.wait()
-            except GitCommandError as error:
-                raise git_errors.translate(args, str(error.stderr)) from error
+            said = errors.read()
+            if process.wait():
+                raise git_errors.translate(args, said.decode("utf-8", "replace"))
         return b"".join(chunks).split(b"\0")
 
     def text(self, *args: str) -> str:
@@ -198,6 +181,34 @@ class Program:
             return bool(self.text("config", "--get-regexp", r"^(extensions\.partialclone|remote\..*\.promisor)$"))
         except SourceError:
             return False
+
+
+def _start(
+    path: Path,
+    environment: Mapping[str, str],
+    *args: str,
+    stdin: int | IO[bytes] = subprocess.DEVNULL,
+    stderr: int = subprocess.PIPE,
+    start_new_session: bool = False,
+) -> subprocess.Popen[bytes]:
+    """Raises SourceError."""
+    try:
+        return subprocess.Popen(
+            _command(args),
+            cwd=path,
+            # What Git complains of is read (`git_errors`): in English, whatever the user's language.
+            env={**os.environ, "LANGUAGE": "C", "LC_ALL": "C", **environment},
+            stdin=stdin,
+            stdout=subprocess.PIPE,
+            stderr=stderr,
+            start_new_session=start_new_session,
+        )
+    except OSError as error:
+        if error.filename == str(path):
+            raise SourceError(f"{path} cannot be entered: {error.strerror}") from error
+        if isinstance(error, FileNotFoundError):
+            raise SourceError("the git program was not found", hint="install Git 2.39 or newer") from error
+        raise SourceError(f"the git program cannot be started: {error.strerror}") from error
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:
@@ -229,4 +240,4 @@ def other_side(service: str) -> str:
 
 def _command(args: Sequence[str]) -> list[str]:
     config = [part for setting in SAFE_CONFIG for part in ("-c", setting)]
-    return [gitpython.Git.GIT_PYTHON_GIT_EXECUTABLE or "git", *config, *args]
+    return ["git", *config, *args]

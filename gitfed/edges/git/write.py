@@ -74,7 +74,7 @@ class Writing(Tidying):
     def _signed(self, commit: Commit, sign: Callable[[bytes], bytes]) -> Commit:
         """The same commit again, with a signature. `git fast-import` takes one from version 2.50 on."""
         with self._lock:
-            raw = bytes(self._reader.get_object_data(commit)[3])
+            raw = self._objects.content(commit)
         header = b"gpgsig-sha256" if len(commit) == _SHA256 else b"gpgsig"
         lines = sign(raw).rstrip(b"\n").split(b"\n")
         head, _, message = raw.partition(b"\n\n")

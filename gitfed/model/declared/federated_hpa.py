@@ -3,6 +3,7 @@ capabilities, §6). `spec` is that of a HorizontalPodAutoscaler (autoscaling/v2)
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
 from typing import Annotated, Literal, TypeAlias
 
@@ -123,34 +124,35 @@ class ScalingRules(Part):
     policies: Annotated[tuple[ScalingPolicy, ...], Field(min_length=1)] | None = None
 
 
-_UP = (
-    ScalingPolicy(type="Pods", value=4, period_seconds=15),
-    ScalingPolicy(type="Percent", value=100, period_seconds=15),
-)
-_DOWN = (ScalingPolicy(type="Percent", value=100, period_seconds=15),)
+@functools.cache
+def _double() -> ScalingPolicy:
+    """Made when it is asked for: the first value of a model costs milliseconds, and few fleets have one."""
+    return ScalingPolicy(type="Percent", value=100, period_seconds=15)
+
+
+@functools.cache
+def _four_pods() -> ScalingPolicy:
+    return ScalingPolicy(type="Pods", value=4, period_seconds=15)
 
 
 class Behavior(Part):
-    scale_up: ScalingRules = ScalingRules()
-    scale_down: ScalingRules = ScalingRules()
+    scale_up: ScalingRules = Field(default_factory=ScalingRules)
+    scale_down: ScalingRules = Field(default_factory=ScalingRules)
 
     @property
     def up_policies(self) -> tuple[ScalingPolicy, ...]:
-        return self.scale_up.policies if self.scale_up.policies is not None else _UP
+        policies = self.scale_up.policies
+        return policies if policies is not None else (_four_pods(), _double())
 
     @property
     def down_policies(self) -> tuple[ScalingPolicy, ...]:
-        return self.scale_down.policies if self.scale_down.policies is not None else _DOWN
+        return self.scale_down.policies if self.scale_down.policies is not None else (_double(),)
 
 
-_DEFAULT = (
-    Metric(
-        type="Resource",
-        resource=ResourceMetric(
-            name="cpu", target=MetricTarget(type="Utilization", average_utilization=DEFAULT_UTILIZATION)
-        ),
-    ),
-)
+@functools.cache
+def _cpu() -> Metric:
+    target = MetricTarget(type="Utilization", average_utilization=DEFAULT_UTILIZATION)
+    return Metric(type="Resource", resource=ResourceMetric(name="cpu", target=target))
 
 
 class FederatedHPASpec(Part):
@@ -171,7 +173,7 @@ class FederatedHPA(Declared):
 
     @property
     def metrics(self) -> tuple[Metric, ...]:
-        return self.spec.metrics or _DEFAULT
+        return self.spec.metrics or (_cpu(),)
 
     def findings(self) -> Iterator[Finding]:
         spec = self.spec
