@@ -17,9 +17,9 @@ from gitfed.interpret.registry import Interpreter
 from gitfed.model.base import Commit
 from gitfed.model.decisions import Decisions
 from gitfed.model.fleet import (
+    ClusterCondition,
     ClusterFacts,
     ClusterLive,
-    Condition,
     FactsRef,
     FleetSnapshot,
     LiveObject,
@@ -78,7 +78,7 @@ def facts(away: Mapping[str, datetime]) -> dict[str, ClusterFacts]:
     for number in range(CLUSTERS):
         name = f"c{number:03}"
         since = away.get(name)
-        status = Condition("Ready", "True" if since is None else "False", "", "", since or NOW)
+        status = ClusterCondition("Ready", "True" if since is None else "False", "", "", since or NOW)
         found[name] = ClusterFacts(name, Reach.READY if since is None else Reach.UNKNOWN, (status,))
     return found
 

@@ -16,8 +16,8 @@ from gitfed.autoscaling.stabilization import Bounds, Past, Proposed
 from gitfed.model.declared.federated_hpa import FederatedHPA, Metric
 from gitfed.model.load import Load
 from gitfed.model.scaling import (
+    AutoscalerCondition,
     AutoscalerRecord,
-    Condition,
     ConditionReason,
     ConditionType,
     HorizontalStatus,
@@ -65,7 +65,7 @@ def look(
     read = [one for one in load.clusters.values() if not one.unread]
     wanted = sum(one.replicas for one in read)
 
-    def stays(condition: Condition) -> Look:
+    def stays(condition: AutoscalerCondition) -> Look:
         metrics = tuple(_status(metric, None) for metric in declared.metrics)
         last = status.last_scale if status is not None else None
         changes = status.changes if status is not None else ()
@@ -74,19 +74,21 @@ def look(
     rival = next(((name, one.scaled_by) for name, one in load.clusters.items() if one.scaled_by), None)
     if rival is not None:
         message = f"{declared.target} is scaled by HorizontalPodAutoscaler {rival[1]} in {rival[0]} too"
-        return stays(Condition(ConditionType.ABLE_TO_SCALE, False, ConditionReason.SCALED_IN_CLUSTER, message))
+        return stays(
+            AutoscalerCondition(ConditionType.ABLE_TO_SCALE, False, ConditionReason.SCALED_IN_CLUSTER, message)
+        )
     if not present:
         message = "the number of replicas is 0: nothing is scaled until it is more"
-        return stays(Condition(ConditionType.ACTIVE, False, ConditionReason.SCALING_DISABLED, message))
+        return stays(AutoscalerCondition(ConditionType.ACTIVE, False, ConditionReason.SCALING_DISABLED, message))
     if not wanted:
         unread = next((f"{name}: {one.unread}" for name, one in load.clusters.items() if one.unread), "")
         message = "no cluster has replicas of it" + (f"; {unread}" if unread else "")
-        return stays(Condition(ConditionType.ABLE_TO_SCALE, False, ConditionReason.FAILED_GET_SCALE, message))
+        return stays(AutoscalerCondition(ConditionType.ABLE_TO_SCALE, False, ConditionReason.FAILED_GET_SCALE, message))
     if not limits.least <= present <= limits.most:
         desired, low = (limits.least, True) if present < limits.least else (limits.most, False)
         why = f"{'minReplicas' if low else 'maxReplicas'} is {desired}"
-        conditions: tuple[Condition, ...] = (
-            Condition(ConditionType.ABLE_TO_SCALE, True, ConditionReason.SUCCEEDED_RESCALE),
+        conditions: tuple[AutoscalerCondition, ...] = (
+            AutoscalerCondition(ConditionType.ABLE_TO_SCALE, True, ConditionReason.SUCCEEDED_RESCALE),
         )
         metrics = tuple(_status(metric, None) for metric in declared.metrics)
         shown = HorizontalStatus(present, desired, now, metrics=metrics, conditions=conditions)
@@ -102,12 +104,14 @@ def look(
         # Some metrics may ask for more, but none for less while another is not known.
         index, why = failed[0]
         message = f"{declared.metrics[index]}: {why}"
-        found_ = stays(Condition(ConditionType.ACTIVE, False, ConditionReason.FAILED_GET_METRICS, message))
+        found_ = stays(AutoscalerCondition(ConditionType.ACTIVE, False, ConditionReason.FAILED_GET_METRICS, message))
         return replace(found_, status=replace(found_.status, metrics=metrics))
     changes = status.changes if status is not None else ()
     behavior = declared.spec.behavior
     granted = stabilization.allowed(best, present, limits, behavior, Past(known, changes), now)
-    active = Condition(ConditionType.ACTIVE, True, ConditionReason.VALID_METRIC_FOUND, str(declared.metrics[of]))
+    active = AutoscalerCondition(
+        ConditionType.ACTIVE, True, ConditionReason.VALID_METRIC_FOUND, str(declared.metrics[of])
+    )
     why = f"{metrics[of].name} is {metrics[of].current}, {metrics[of].target} is wanted"
     remembered = stabilization.remembered(best, behavior, known, now)
     conditions = (granted.conditions[0], active, *granted.conditions[1:])

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from gitfed.model.declared.federated_hpa import Behavior, ScalingPolicy, ScalingRules
-from gitfed.model.scaling import Condition, ConditionReason, ConditionType, ReplicaChange
+from gitfed.model.scaling import AutoscalerCondition, ConditionReason, ConditionType, ReplicaChange
 
 DOWN_WINDOW = timedelta(minutes=5)
 """So long the highest proposal counts before a number goes down, where nothing else is declared."""
@@ -37,7 +37,7 @@ class Past:
 @dataclass(frozen=True, slots=True)
 class Allowed:
     replicas: int
-    conditions: tuple[Condition, ...]
+    conditions: tuple[AutoscalerCondition, ...]
 
 
 def allowed(
@@ -58,7 +58,10 @@ def allowed(
     calm = ConditionReason.READY_FOR_NEW_SCALE if stable == proposed else reason
     return Allowed(
         limited,
-        (Condition(ConditionType.ABLE_TO_SCALE, True, calm), Condition(ConditionType.LIMITED, limited != stable, why)),
+        (
+            AutoscalerCondition(ConditionType.ABLE_TO_SCALE, True, calm),
+            AutoscalerCondition(ConditionType.LIMITED, limited != stable, why),
+        ),
     )
 
 

@@ -45,7 +45,7 @@ from gitfed.model.base import ClusterName, ObjectKey
 from gitfed.model.decisions import Approval, Decisions
 from gitfed.model.declared.cluster import Cluster
 from gitfed.model.fleet import FleetSnapshot
-from gitfed.model.orders import Reconciliation
+from gitfed.model.operator_orders import Reconciliation
 from gitfed.model.plan import Change, Plan
 from gitfed.model.repo import RepoSnapshot
 from gitfed.model.webhook import Find

@@ -8,7 +8,7 @@ from gitfed.daemon.fleet.member_protocol import Repairs
 from gitfed.daemon.services.exchange import UntouchedIn
 from gitfed.model.base import ClusterName, ObjectKey
 from gitfed.model.decisions import Decisions
-from gitfed.model.orders import Suspension
+from gitfed.model.operator_orders import Suspension
 from gitfed.model.repo import RepoSnapshot
 
 

@@ -15,7 +15,7 @@ from gitfed.documents.state_commits import Act
 from gitfed.edges.state.file import CLEANED
 from gitfed.model.base import ClusterName
 from gitfed.model.decisions import Decisions
-from gitfed.model.orders import Removal
+from gitfed.model.operator_orders import Removal
 from gitfed.model.plan import Action, Left, Plan
 from gitfed.planning.review import events
 

@@ -27,7 +27,7 @@ from gitfed.model.base import ClusterName, Commit, ObjectKey
 from gitfed.model.decisions import Approval, ClusterRecord, Decisions, HeldPlan
 from gitfed.model.declared.federation import Guards
 from gitfed.model.fleet import ClusterFacts, FleetSnapshot, LiveState, Reach
-from gitfed.model.orders import Reconciliation
+from gitfed.model.operator_orders import Reconciliation
 from gitfed.model.plan import Plan
 from gitfed.model.repo import HeldFile, RepoSnapshot
 from gitfed.planning import decision_text

@@ -23,7 +23,7 @@ from gitfed.edges.backoff import Backoff
 from gitfed.errors import WebhookError, WebhookUnreachable
 from gitfed.interpret.registry import InterpretError
 from gitfed.model.base import Body
-from gitfed.model.webhook import Question, Webhook
+from gitfed.model.webhook import Webhook, WebhookQuestion
 from gitfed.reading.webhook_cache import Answers
 
 log = logging.getLogger("gitfed.webhooks")
@@ -37,14 +37,14 @@ RETRIES = Backoff((1.0, 5.0, 15.0, 60.0, 300.0))
 class Client(Protocol):
     """`edges.webhook.Client`, or what a test puts in its place."""
 
-    async def ask(self, question: Question) -> Body: ...
+    async def ask(self, question: WebhookQuestion) -> Body: ...
 
     async def close(self) -> None: ...
 
 
 @dataclass(slots=True)
 class _Waiting:
-    question: Question
+    question: WebhookQuestion
     failures: int = 0
     due: float = 0.0
     """time.monotonic()"""
@@ -209,7 +209,7 @@ class Asking:
             return WebhookError("gave an answer that cannot be used")
         return None
 
-    def _fail(self, questions: list[Question], fault: WebhookError) -> bool:
+    def _fail(self, questions: list[WebhookQuestion], fault: WebhookError) -> bool:
         fresh = self._answers.fail(questions, fault.message)
         if fresh:
             about = questions[0]

@@ -19,7 +19,7 @@ from gitfed.documents import lenient
 from gitfed.documents.bindings import time_text
 from gitfed.errors import InputError
 from gitfed.model.base import Body
-from gitfed.model.fleet import ApiEnablements, ClusterFacts, Condition, NodeFacts, QuotaFacts, Reach
+from gitfed.model.fleet import ApiEnablements, ClusterCondition, ClusterFacts, NodeFacts, QuotaFacts, Reach
 from gitfed.model.keys import REACH_ANNOTATION
 from gitfed.text import moment, quantity
 from gitfed.text.quantity import Quantity
@@ -65,7 +65,7 @@ def from_document(document: Body) -> ClusterFacts:
     if not isinstance(name, str):
         raise InputError("metadata.name is missing")
     conditions = tuple(
-        Condition(
+        ClusterCondition(
             lenient.text(item.get("type")),
             lenient.text(item.get("status")) or "Unknown",
             lenient.text(item.get("reason")),
@@ -99,7 +99,7 @@ def from_document(document: Body) -> ClusterFacts:
     )
 
 
-def reach_of(conditions: Iterable[Condition], *, has_status: bool) -> Reach:
+def reach_of(conditions: Iterable[ClusterCondition], *, has_status: bool) -> Reach:
     """Karmada: Ready True, False and Unknown; a cluster that was observed but has no Ready condition is not ready."""
     for condition in conditions:
         if condition.type == "Ready":

@@ -13,7 +13,7 @@ from typing import Any
 from gitfed.documents import lenient
 from gitfed.documents.bindings import time_text
 from gitfed.model.scaling import (
-    Condition,
+    AutoscalerCondition,
     ConditionReason,
     ConditionType,
     HorizontalStatus,
@@ -79,10 +79,10 @@ def _time(one: Mapping[str, Any]) -> datetime | None:
     return lenient.time(one.get("time"))
 
 
-def _condition(one: Mapping[str, Any]) -> Condition | None:
+def _condition(one: Mapping[str, Any]) -> AutoscalerCondition | None:
     """None for words of another version."""
     try:
-        return Condition(
+        return AutoscalerCondition(
             ConditionType(lenient.text(one.get("type"))),
             one.get("status") == "True",
             ConditionReason(lenient.text(one.get("reason"))),

@@ -10,10 +10,10 @@ from typing import Any
 
 from gitfed.documents import lenient
 from gitfed.model.base import Body, key_from
-from gitfed.model.decisions import Requirement
+from gitfed.model.decisions import Dependent
 
 
-def entry(one: Requirement, name: str) -> Body:
+def entry(one: Dependent, name: str) -> Body:
     """`name`: of the owner's binding."""
     found: dict[str, Any] = {"name": name, "resource": str(one.owner)}
     if one.owner.namespace:
@@ -25,16 +25,16 @@ def entry(one: Requirement, name: str) -> Body:
     return found
 
 
-def read(items: object) -> tuple[Requirement, ...]:
+def read(items: object) -> tuple[Dependent, ...]:
     """Sorted; what cannot be read is left out."""
     listed = lenient.items(items)
     return tuple(sorted(_read(item) for item in listed if isinstance(item, Mapping))) if listed else ()
 
 
-def _read(item: Mapping[str, Any]) -> Requirement:
+def _read(item: Mapping[str, Any]) -> Dependent:
     clusters = (one.get("name") for one in lenient.items(item.get("clusters")) if isinstance(one, Mapping))
     owner = key_from(str(item.get("resource") or f"Binding/{item.get('name')}"))
-    return Requirement(owner, _names(clusters), _names(iter(lenient.items(item.get("stillIn")))))
+    return Dependent(owner, _names(clusters), _names(iter(lenient.items(item.get("stillIn")))))
 
 
 def _names(found: Iterator[object]) -> tuple[str, ...]:

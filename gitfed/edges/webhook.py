@@ -35,7 +35,7 @@ from aiohttp import abc
 from gitfed.edges import no_answer, pod, resolve
 from gitfed.errors import WebhookError, WebhookUnreachable
 from gitfed.model.base import Body
-from gitfed.model.webhook import GROUP, Question, Webhook
+from gitfed.model.webhook import GROUP, Webhook, WebhookQuestion
 
 _LARGEST: Final = 4 << 20
 """Bytes of an answer: a patch of the largest object that a cluster can hold, twice over."""
@@ -65,7 +65,7 @@ class Client:
             await http.close()
             await asyncio.sleep(0)  # aborted transports leave with the next turn of the loop
 
-    async def ask(self, question: Question) -> Body:
+    async def ask(self, question: WebhookQuestion) -> Body:
         """The `response` of the webhook; what it says is not looked at, not even whether it is successful.
 
         Raises WebhookError, WebhookUnreachable.

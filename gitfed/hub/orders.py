@@ -25,7 +25,7 @@ from gitfed.hub.access.rights import Right, Rights, Rulebook, missing
 from gitfed.hub.answers.sight import Sight
 from gitfed.hub.running import Running
 from gitfed.model.base import Commit, ObjectKey, key_from
-from gitfed.model.orders import CLUSTER, EVERYTHING, Suspension
+from gitfed.model.operator_orders import CLUSTER, EVERYTHING, Suspension
 from gitfed.model.plan import Plan
 from gitfed.model.repo import RepoSnapshot
 from gitfed.offline import inputs, orders

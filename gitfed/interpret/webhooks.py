@@ -20,7 +20,7 @@ from gitfed.interpret.registry import Inputs, InterpretError, NoAnswer, Operatio
 from gitfed.model.base import Body, Digest, ObjectKey, Problem, Severity, group_of
 from gitfed.model.declared.interpreter import InterpreterWebhook, ResourceInterpreterWebhookConfiguration
 from gitfed.model.keys import LAST_APPLIED
-from gitfed.model.webhook import DEFAULT_TIMEOUT, Find, NoReply, Question, ServiceAddress, Webhook
+from gitfed.model.webhook import DEFAULT_TIMEOUT, Find, NoReply, ServiceAddress, Webhook, WebhookQuestion
 from gitfed.text import canonical
 
 NAME = "webhook"
@@ -121,7 +121,7 @@ def services(configurations: Sequence[ResourceInterpreterWebhookConfiguration]) 
 # -- the question -------------------------------------------------------------------------------------------------
 
 
-def question(webhook: Webhook, operation: Operation, inputs: Inputs) -> Question:
+def question(webhook: Webhook, operation: Operation, inputs: Inputs) -> WebhookQuestion:
     """The digest covers whom the question goes to, by name and address, and what is sent.
 
     A certificate that was renewed, or another timeout, does not make it another question.
@@ -147,7 +147,7 @@ def question(webhook: Webhook, operation: Operation, inputs: Inputs) -> Question
     service = webhook.service
     address = webhook.url or (service and [service.namespace, service.name, service.port, service.path])
     digest = canonical.digest([webhook.name, address, webhook.version, request])
-    return Question(
+    return WebhookQuestion(
         webhook=webhook,
         operation=operation.value,
         key=key,

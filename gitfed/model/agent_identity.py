@@ -1,10 +1,10 @@
-"""How an agent is called towards the hub: by the subject of its client certificate.
+"""The name by which the hub knows an agent: the subject of its client certificate.
 
 The agent of a pulled cluster is Karmada's `system:karmada:agent:NAME` in the group `system:karmada:agents`; those of a
 pool share `system:gitfed:pool:NAME`. Nothing else may have such a name.
 
-Where the hub remembers agents of both kinds, that of a cluster is named by the cluster, and those of a pool together by
-`pool/NAME`, which no cluster can be called.
+In tables of both kinds, an agent of one cluster has the cluster's name, and the agents of a pool share `pool/NAME`,
+which cannot be a cluster's name.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ AgentName: TypeAlias = str
 GROUP = "system:gitfed:agents"
 POOLS = "system:gitfed:pools"
 SEARCH = "system:gitfed:search"
-"""Whom agents act as when the hub reads for its search cache: a user that no caller can be."""
+"""The user that agents act as when the hub reads for its search cache. No caller can be that user."""
 RESERVED = "system:gitfed:"
-"""What begins so is ours to give."""
+"""Only the hub gives out names that begin so."""
 _PREFIX = "system:gitfed:agent:"
 _POOL_PREFIX = "system:gitfed:pool:"
 _POOL = "pool/"
@@ -38,7 +38,7 @@ def of_pool(pool: str) -> AgentName:
 
 
 def pool_in(agent: AgentName) -> str:
-    """Whose members are called so; "" for a cluster's own agent."""
+    """The pool whose members have this name; "" for a cluster's own agent."""
     return agent.removeprefix(_POOL) if agent.startswith(_POOL) else ""
 
 
@@ -69,7 +69,7 @@ def cluster_of(name: str, groups: Sequence[str]) -> ClusterName | None:
 
 
 def claims(name: str, groups: Sequence[str]) -> bool:
-    """Whether it looks like an agent's at all: then it is one, or is refused."""
+    """Whether the subject looks like an agent's: then it is an agent, or is refused."""
     return name.startswith(RESERVED) or any(group.startswith(RESERVED) for group in groups)
 
 

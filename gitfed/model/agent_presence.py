@@ -1,4 +1,4 @@
-"""Whether the agent of a cluster is connected, and what it has of what it is to know."""
+"""Whether the agent of a cluster is connected, and how many changes of its slice it has."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from datetime import datetime
 
 @dataclass(frozen=True, slots=True)
 class Holding:
-    """By which right a member of a pool keeps a cluster."""
+    """The Lease by which a member of a pool keeps a cluster."""
 
     member: str = ""
-    """What the Lease calls it; "": it is no pool's, but the cluster's own agent."""
+    """The member as the Lease names it; "" for the cluster's own agent."""
     number: int = 0
-    """How often the Lease had changed hands when it got it: who has the higher one holds it now."""
+    """How often the Lease had changed hands when the member got it: the highest number holds it now."""
 
 
 BY_ITSELF = Holding()
@@ -25,21 +25,21 @@ class AgentPresence:
     """As one process of the hub knows it; times are of its clock."""
 
     connected: datetime | None = None
-    """Since when the connection is there; None: there is none."""
+    """When the present connection was made; None: not connected."""
     heard: datetime | None = None
     """The last sign of life."""
     connections: int = 0
-    """That there were."""
+    """How many there have been."""
     instance: str = ""
     """Which process of an agent is connected, or was last."""
     program: str = ""
-    """As that names itself, `gitfed 1.2.3`."""
+    """Name and version of the program, as it says them: `gitfed 1.2.3`."""
     protocol: int | None = None
     """The version that both sides agreed upon."""
     wanted: int = 0
     """How often the cluster's slice was changed."""
     held: int = 0
-    """Up to which of these changes the agent has all, as it acknowledged last."""
+    """How many of these changes the agent has acknowledged."""
     holding: Holding = BY_ITSELF
 
     def connected_now(

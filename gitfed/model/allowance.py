@@ -41,13 +41,13 @@ def of(body: Body) -> QuotaFacts | None:
     )
 
 
-def _amounts(found: Any) -> Mapping[str, str]:
+def _amounts(quantities: Any) -> Mapping[str, str]:
     """What replicas can ask for, by the name by which they do. Of two names for one resource the smaller limit holds.
 
     A limit that cannot be read limits nothing: no server takes such a quota.
     """
     amounts: dict[str, quantity.Quantity] = {}
-    for name, value in (found or {}).items():
+    for name, value in (quantities or {}).items():
         plain = name.removeprefix(_REQUESTS)
         if plain not in _PLAIN and "/" not in plain:
             continue

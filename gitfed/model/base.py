@@ -1,4 +1,4 @@
-"""The words that every other value is made of: where something stands, what is wrong with it, which object it is."""
+"""Values that all others are made of: a place in the repository, a problem, the key of an object."""
 
 from __future__ import annotations
 
@@ -49,10 +49,10 @@ class Problem:
     hint: str = ""
     severity: Severity = Severity.ERROR
     cause: str = ""
-    """What other objects may lack too, as a sentence: a plan tells problems with the same cause as one. The message of
-    such a problem begins with its object and a colon."""
+    """What went wrong, as a sentence, where it may affect other objects too: a plan shows problems with the same cause
+    as one. The message of such a problem begins with its object and a colon."""
     path: tuple[str | int, ...] = field(default=(), compare=False)
-    """Where in the object that stands at `origin`; who has its file at hand tells the line (`source.locate`)."""
+    """Where in the object at `origin`. `source.locate` finds the line, given the file."""
 
     def __str__(self) -> str:
         mark = "" if self.severity is Severity.ERROR else "warning: "
@@ -85,7 +85,7 @@ def group_of(api_version: str) -> str:
 
 
 def key_from(text: str) -> ObjectKey:
-    """What `str` made of a key, read back; of other texts something that no object has."""
+    """Reads back what `str` made of a key. Any other text gives a key that no object has."""
     kind, _, rest = text.partition("/")
     kind, _, group = kind.partition(".")
     space, _, name = rest.rpartition("/")

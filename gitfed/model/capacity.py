@@ -2,7 +2,7 @@
 
 A `Tally` follows the nodes and pods of one cluster object by object; each one is cut down to a few amounts (`Node`,
 `Pod`) before it gets here, so that hundreds of thousands of pods fit into memory, and each costs what it changes.
-Where the objects come from is not known here: the watches of a cluster and a facts file use the same sums.
+The watches of a cluster and a facts file use the same sums.
 
 Two readings of "what a pod asks for" are kept, because two readers differ (Karmada: scheduling §5.1 and §5.3):
 
@@ -13,8 +13,8 @@ Two readings of "what a pod asks for" are kept, because two readers differ (Karm
 
 Amounts are whole billionths of a unit throughout, so that nothing is lost in a sum.
 
-Beside the sums a tally remembers which pods the cluster's scheduler has found no node for, and since when: whoever
-takes replicas back that cannot run asks for them (`placement.failover.deschedule`).
+A tally also remembers which pods the cluster's scheduler has found no node for, and since when:
+`placement.failover.deschedule` takes such replicas back.
 """
 
 from __future__ import annotations
@@ -64,8 +64,8 @@ class Pod(NamedTuple):
     needs: Amounts
     """What the cluster's scheduler keeps free for it."""
     waits: tuple[Owner, datetime] | None = None
-    """No node was found for it, since then (Kubernetes: condition PodScheduled False, Unschedulable). Of pods that
-    are being deleted, or that no ReplicaSet owns, nobody wants to know that."""
+    """Owner, and since when no node is found for it (Kubernetes: condition PodScheduled False, Unschedulable). None
+    also for pods that are being deleted or have no ReplicaSet: they are not descheduled."""
 
 
 class Range(Protocol):
@@ -128,14 +128,14 @@ def pod_of(body: Body) -> Pod:
     if needs is not asks:
         _lift(needs, peak)
         needs = _total((needs | whole, overhead))
-    found = _amounts(asks)
+    requested = _amounts(asks)
     node = str(spec.get("nodeName") or "")
     return Pod(
         node=node,
         ended=status.get("phase") in _ENDED,
-        asks=found,
+        asks=requested,
         starts=_amounts(starts),
-        needs=found if needs is asks else _amounts(needs),
+        needs=requested if needs is asks else _amounts(needs),
         waits=None if node else _waits(body),
     )
 
@@ -144,12 +144,19 @@ def _waits(body: Body) -> tuple[Owner, datetime] | None:
     metadata = body.get("metadata") or {}
     if metadata.get("deletionTimestamp"):
         return None
-    owner = next((one for one in metadata.get("ownerReferences") or () if one.get("kind") == "ReplicaSet"), None)
+    owner = next(
+        (reference for reference in metadata.get("ownerReferences") or () if reference.get("kind") == "ReplicaSet"),
+        None,
+    )
     if owner is None:
         return None
-    for one in (body.get("status") or {}).get("conditions") or ():
-        if (one.get("type"), one.get("status"), one.get("reason")) == ("PodScheduled", "False", "Unschedulable"):
-            since = moment.read(one.get("lastTransitionTime"))
+    for condition in (body.get("status") or {}).get("conditions") or ():
+        if (condition.get("type"), condition.get("status"), condition.get("reason")) == (
+            "PodScheduled",
+            "False",
+            "Unschedulable",
+        ):
+            since = moment.read(condition.get("lastTransitionTime"))
             if since is None:
                 return None
             return Owner(str(metadata.get("namespace") or ""), str(owner.get("name") or "")), since
@@ -162,21 +169,21 @@ def _requests(container: Mapping[str, Any]) -> dict[str, int]:
 
 def billionths(amounts: Any) -> dict[str, int]:
     """A table of quantities as whole numbers. An amount that cannot be read is left out."""
-    found = {}
+    parsed = {}
     for name, value in (amounts or {}).items():
         try:
-            found[name] = quantity.parse(value).nano
+            parsed[name] = quantity.parse(value).nano
         except quantity.QuantityError:
             continue
-    return found
+    return parsed
 
 
 def _total(parts: Iterable[Mapping[str, int]]) -> dict[str, int]:
-    found: dict[str, int] = {}
+    sums: dict[str, int] = {}
     for part in parts:
         for name, amount in part.items():
-            found[name] = found.get(name, 0) + amount
-    return found
+            sums[name] = sums.get(name, 0) + amount
+    return sums
 
 
 def _lift(sums: dict[str, int], least: Mapping[str, int]) -> None:
@@ -185,8 +192,8 @@ def _lift(sums: dict[str, int], least: Mapping[str, int]) -> None:
             sums[name] = amount
 
 
-def _amounts(found: Mapping[str, int]) -> Amounts:
-    return tuple(sorted((name, amount) for name, amount in found.items() if amount))
+def _amounts(sums: Mapping[str, int]) -> Amounts:
+    return tuple(sorted((name, amount) for name, amount in sums.items() if amount))
 
 
 # -- the sums ------------------------------------------------------------------------------------------------------
@@ -212,59 +219,59 @@ class Tally:
         return len(self._nodes) + len(self._pods)
 
     def all_nodes(self, nodes: Iterable[Node]) -> bool:
-        """These and no others are there."""
-        found = {node.name: node for node in nodes}
-        changed = [self.drop_node(name) for name in self._nodes.keys() - found.keys()]
-        changed += [self.put_node(node) for node in found.values()]
+        """Replaces all nodes."""
+        by_name = {node.name: node for node in nodes}
+        changed = [self.drop_node(name) for name in self._nodes.keys() - by_name.keys()]
+        changed += [self.put_node(node) for node in by_name.values()]
         return any(changed)
 
     def all_pods(self, pods: Iterable[tuple[str, Pod]]) -> bool:
-        """These and no others are there, by uid."""
-        self._same.clear()  # shapes of long ago; what lives on fills it again
-        found = dict(pods)
-        changed = [self.drop_pod(uid) for uid in self._pods.keys() - found.keys()]
-        changed += [self.put_pod(uid, pod) for uid, pod in found.items()]
+        """Replaces all pods: (uid, pod)."""
+        self._same.clear()  # drops pods that are gone; the present ones fill it again
+        by_uid = dict(pods)
+        changed = [self.drop_pod(uid) for uid in self._pods.keys() - by_uid.keys()]
+        changed += [self.put_pod(uid, pod) for uid, pod in by_uid.items()]
         return any(changed)
 
     def put_node(self, node: Node) -> bool:
-        known = self._nodes.get(node.name)
-        if known == node:
+        before = self._nodes.get(node.name)
+        if before == node:
             return False
-        if known is not None:
-            _add(self._offered, known.allocatable, -1)
+        if before is not None:
+            _add(self._offered, before.allocatable, -1)
         self._nodes[node.name] = node
         _add(self._offered, node.allocatable)
         return True
 
     def drop_node(self, name: str) -> bool:
-        known = self._nodes.pop(name, None)
-        if known is not None:
-            _add(self._offered, known.allocatable, -1)
-        return known is not None
+        before = self._nodes.pop(name, None)
+        if before is not None:
+            _add(self._offered, before.allocatable, -1)
+        return before is not None
 
     def put_pod(self, uid: str, pod: Pod) -> bool:
-        known = self._pods.get(uid)
-        if known == pod:
+        before = self._pods.get(uid)
+        if before == pod:
             return False
-        if known is not None:
-            self._count(uid, known, -1)
+        if before is not None:
+            self._count(uid, before, -1)
         self._pods[uid] = kept = self.shared(pod)
         self._count(uid, kept, 1)
         return True
 
     def shared(self, pod: Pod) -> Pod:
-        """An equal pod, made of parts that others have too."""
-        known = self._same.get(pod)
-        if known is None:
-            known = Pod._make(self._same.setdefault(part, part) for part in pod)
-            self._same[known] = known
-        return known
+        """An equal pod whose parts are shared with other pods."""
+        shared = self._same.get(pod)
+        if shared is None:
+            shared = Pod._make(self._same.setdefault(part, part) for part in pod)
+            self._same[shared] = shared
+        return shared
 
     def drop_pod(self, uid: str) -> bool:
-        known = self._pods.pop(uid, None)
-        if known is not None:
-            self._count(uid, known, -1)
-        return known is not None
+        before = self._pods.pop(uid, None)
+        if before is not None:
+            self._count(uid, before, -1)
+        return before is not None
 
     def _count(self, uid: str, pod: Pod, times: int) -> None:
         """Karmada: a pod without node counts in any phase, one with a node until it has ended."""
@@ -284,7 +291,7 @@ class Tally:
             if not here:
                 del self._on[pod.node]
 
-    # -- what it comes to
+    # -- results
 
     def summary(self, models: Iterable[Model] = ()) -> Body:
         """Karmada's `status.resourceSummary`; `allocatableModelings` if there are models."""
@@ -292,19 +299,19 @@ class Tally:
         for uid in self._starting:
             pod = self._pods[uid]
             _lift(placed if pod.node else waiting, dict(pod.starts))
-        found: dict[str, Any] = {"allocatable": texts(self._offered)}
+        summary: dict[str, Any] = {"allocatable": texts(self._offered)}
         if waiting:
-            found["allocating"] = texts(waiting)
+            summary["allocating"] = texts(waiting)
         if placed:
-            found["allocated"] = texts(placed)
+            summary["allocated"] = texts(placed)
         if graded := self._graded(models):
-            found["allocatableModelings"] = [{"grade": grade, "count": count} for grade, count in graded.items()]
-        return found
+            summary["allocatableModelings"] = [{"grade": grade, "count": count} for grade, count in graded.items()]
+        return summary
 
     def _graded(self, models: Iterable[Model]) -> dict[int, int]:
-        """Nodes by grade (Karmada: clusters §1.2). A node without a free pod slot is left out, and no other for it."""
+        """Number of nodes by grade (Karmada: clusters §1.2), without nodes that have no free pod slot."""
         least = [
-            (model.grade, {one.name: quantity.parse(one.min).nano for one in model.ranges})
+            (model.grade, {range_.name: quantity.parse(range_.min).nano for range_ in model.ranges})
             for model in sorted(models, key=lambda model: model.grade)
         ]
         counts = dict.fromkeys((grade for grade, _ in least), 0)
@@ -324,9 +331,9 @@ class Tally:
         return free
 
     def unschedulable(self, before: datetime) -> dict[Owner, int]:
-        """Pods that no node was found for, since a moment before that one, by ReplicaSet."""
+        """By ReplicaSet, the number of pods that have waited for a node since before that moment."""
         waits = (self._pods[uid].waits for uid in self._unplaced)
-        return dict(Counter(one[0] for one in waits if one is not None and one[1] < before))
+        return dict(Counter(wait[0] for wait in waits if wait is not None and wait[1] < before))
 
     def nodes(self) -> tuple[NodeFacts, ...]:
         """Each node with what is offered and asked for there, by name."""
@@ -345,7 +352,7 @@ class Tally:
 
 
 def _grade(free: Mapping[str, int], least: list[tuple[int, dict[str, int]]]) -> int | None:
-    """The last grade that every resource reaches; None where more is promised than there is, or without grades."""
+    """The highest grade that every resource reaches; None on an overcommitted node, or without grades."""
     if any(free.get(name, 0) < 0 for _, amounts in least for name in amounts):
         return None
     reached = [

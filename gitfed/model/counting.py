@@ -1,4 +1,4 @@
-"""How far a long work is, told to whoever waits for it."""
+"""Progress of long work, reported to the caller."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ _T = TypeVar("_T")
 
 
 def unheard(what: str, done: int, of: int) -> None:
-    """For work that nobody waits for."""
+    """Ignores the progress."""
 
 
 def each(items: Collection[_T], what: str, count: Count) -> Iterator[_T]:
-    """The items, each counted when the next one is asked for."""
+    """The items; each is counted once the next is asked for."""
     total = len(items)
     for number, item in enumerate(items, start=1):
         yield item

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from gitfed.model.base import Body, ClusterName, Commit, Digest, ObjectKey, Problem
 from gitfed.model.fleet import Reach
-from gitfed.model.orders import Reconciliation, Removal, Suspension
+from gitfed.model.operator_orders import Reconciliation, Removal, Suspension
 from gitfed.model.scaling import AutoscalerRecord
 from gitfed.text import moment
 
@@ -32,12 +32,12 @@ class Rejection(NamedTuple):
     cluster: ClusterName
     reason: str
     barred: bool = False
-    """What is declared keeps it away, whatever becomes of others; False: it could be chosen when one of them fails."""
+    """Whether the declarations alone exclude the cluster. False: it may be chosen when another cluster fails."""
 
 
 @dataclass(frozen=True, slots=True)
 class EvictionTask:
-    """Karmada's `gracefulEvictionTasks[]` entry: work that left a cluster, and whose old copy may still be there.
+    """Karmada's `gracefulEvictionTasks[]` entry: work that left a cluster, where its old object may still be.
 
     Fields are read from `raw`, so that what a person or another program wrote survives. A field that cannot be read
     counts as absent: then the task is kept rather than ended.
@@ -107,7 +107,7 @@ class TimedTaint:
 
 @dataclass(frozen=True, slots=True)
 class ClusterRecord:
-    """What stands on the state branch for one cluster: its last known reach, and its taints with their times."""
+    """What the state branch holds for one cluster: its last known reach, and its taints with their times."""
 
     name: ClusterName
     reach: Reach
@@ -125,7 +125,7 @@ class Outage:
 
     since: datetime
     ended: datetime | None = None
-    """Timers of clusters that are still not ready begin anew then."""
+    """Then the timers of clusters that are still not ready start again."""
 
 
 class PolicyRef(NamedTuple):
@@ -144,8 +144,9 @@ class ScheduledCondition:
     status: bool
     reason: str
     message: str
-    room_unknown_in: tuple[ClusterName, ...] = field(default=(), compare=False)
-    """Clusters whose room must be known before this can be decided; of one that was just decided, not of a record."""
+    capacity_unknown_in: tuple[ClusterName, ...] = field(default=(), compare=False)
+    """Clusters whose available capacity must be known before this can be decided. Only set by the scheduler, never read
+    from a record."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,14 +158,14 @@ class Descheduled:
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Requirement:
-    """A workload that takes an object along, or did: without any cluster it is the memory that one did."""
+class Dependent:
+    """A workload that needs the object and takes it along. Without any cluster: one that did so before."""
 
     owner: ObjectKey
     clusters: tuple[ClusterName, ...] = ()
     """Where it takes the object."""
     still_in: tuple[ClusterName, ...] = ()
-    """Where it does not any more, but a copy of it may still run that refers to the object."""
+    """Clusters that the workload has left, where it may still run and refer to the object."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +179,7 @@ class Repeats:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What stands on the state branch for one template: input of the next decision."""
+    """What the state branch holds for one template: input of the next decision."""
 
     key: ObjectKey
     api_version: str
@@ -201,33 +202,33 @@ class Decision:
     preserve: bool = False
     """The policy in force said preserveResourcesOnDeletion: outlives template and policy."""
     kept: bool = False
-    """The template bore `gitfed.io/prune: disabled`: its copies outlive it, also one in a cluster that it had left when
-    it got the annotation, so that the copy does not bear it."""
+    """The template had `gitfed.io/prune: disabled`: its objects outlive it, also in clusters that it had left before it
+    got the annotation, where the object does not have it."""
     left_behind: tuple[ClusterName, ...] = ()
-    """Clusters that it left while preserveResourcesOnDeletion was in force, sorted: the copy there stays for good,
+    """Clusters that it left while preserveResourcesOnDeletion was in force, sorted: the objects there stay for good,
     whatever the policy says later."""
     rebalancers: tuple[str, ...] = ()
     """The WorkloadRebalancers that have asked for it already: each asks once."""
     repeats: Repeats | None = None
-    """Of a workload that was decided more than once within a short time; None: nothing is to be counted."""
+    """Set for a workload that was decided more than once within a short time."""
     descheduled: Descheduled | None = None
     """The last time that replicas were taken back, until the next decision for another reason."""
     undone: Decision | None = field(default=None, compare=False, repr=False)
-    """The decision that replicas were taken back from, while the next one is not taken yet. Never written down."""
+    """The decision from which replicas were taken back, until the next one is made. Never written to the branch."""
     unhealthy: tuple[tuple[ClusterName, datetime], ...] = ()
-    """Copies that are unhealthy although their cluster is fine, since when; only where the policy asks for it."""
+    """Clusters that are ready while the object there is unhealthy, and since when; only if the policy asks for it."""
     preserved: tuple[tuple[ClusterName, Labels], ...] = ()
-    """What of each copy's last known status is to go with the work: written down before its cluster may die."""
+    """The part of each cluster's last known status that moves with the work: recorded before the cluster can fail."""
     injected: tuple[tuple[ClusterName, Labels], ...] = ()
-    """State that came with a failover, as labels on the copy that took over; there as long as that copy."""
+    """State that came with a failover: labels on the object that took over, for as long as it is there."""
     cleared: tuple[ClusterName, ...] = ()
-    """Clusters left with purgeMode Directly whose old copy is gone for sure, or given up: the new one may start."""
+    """Clusters left with purgeMode Directly whose old object is certainly gone, or given up: the new one may start."""
     released: tuple[ClusterName, ...] = ()
-    """Copies left behind by evictions that are over: to be deleted as soon as their cluster can be reached."""
-    required_by: tuple[Requirement, ...] = ()
+    """Clusters with objects left behind by finished evictions: deleted as soon as the cluster can be reached."""
+    required_by: tuple[Dependent, ...] = ()
     """What takes this object along (Karmada: `spec.requiredBy`), sorted."""
     scheduling_suspended: bool = False
-    """Karmada's `spec.suspension.scheduling`: somebody wants nothing to be decided for it."""
+    """Karmada's `spec.suspension.scheduling`: nothing is decided for it."""
     raw: Body | None = None
     """The document it was read from: unknown parts survive a rewrite."""
 
@@ -237,22 +238,22 @@ class Decision:
         if not self.required_by:
             return self.shares
         here = {share.cluster for share in self.shares}
-        more = {name for one in self.required_by for name in one.clusters} - here
+        more = {name for dependent in self.required_by for name in dependent.clusters} - here
         return tuple(sorted((*self.shares, *(Share(name) for name in more)))) if more else self.shares
 
     def may_be_in(self) -> set[ClusterName]:
-        """Clusters where there may be a copy: its targets, and those that it left although a copy stays for now."""
-        found = {share.cluster for share in self.targets}
-        found.update(self.left_behind, self.released, (task.from_cluster for task in self.evictions))
-        return found.union(*(one.still_in for one in self.required_by))
+        """Clusters that may hold its object: its targets, and those that it left while the object stays for now."""
+        names = {share.cluster for share in self.targets}
+        names.update(self.left_behind, self.released, (task.from_cluster for task in self.evictions))
+        return names.union(*(dependent.still_in for dependent in self.required_by))
 
     def with_left_behind(self, before: Decision | None, clusters: Iterable[ClusterName], *, preserve: bool) -> Decision:
-        """The same, with the clusters that it leaves by going to `clusters`. `preserve`: whether copies stay there."""
+        """The same with the clusters that it leaves by going to `clusters`. `preserve`: whether objects stay there."""
         left = {*(before.left_behind if before is not None else ())}
         if preserve and before is not None:
             left.update(share.cluster for share in before.targets)
-        found = tuple(sorted(left.difference(clusters)))
-        return self if found == self.left_behind else replace(self, left_behind=found)
+        left_behind = tuple(sorted(left.difference(clusters)))
+        return self if left_behind == self.left_behind else replace(self, left_behind=left_behind)
 
 
 @dataclass(frozen=True, slots=True)
@@ -295,7 +296,7 @@ class HeldGate:
 
 @dataclass(frozen=True, slots=True)
 class HeldPlan:
-    """What gates held when all was quiet last, and of which plan: what a person may approve."""
+    """What the gates of the last settled plan hold: what a person may approve."""
 
     commit: Commit
     digest: str
@@ -312,7 +313,7 @@ class Decisions:
     limits: Commit | None = None
     """The last commit that was rolled out without a gate holding anything, if that is another one."""
     signatures: str = ""
-    """Which commits `applied_commit` wants signed (`spec.sources.verify.commits`); "": nobody wrote it down."""
+    """Which commits `applied_commit` wants signed (`spec.sources.verify.commits`); "" if it was not recorded."""
     guards: Guards | None = None
     """The limits in force, where the commit being planned is not the one that says them
     (`reading.effective_guards`)."""
@@ -323,28 +324,28 @@ class Decisions:
     known: bool = True
     problems: tuple[Problem, ...] = ()
     statuses: Mapping[ObjectKey, Body] = field(default_factory=lambda: MappingProxyType({}))
-    """What was last recorded of each binding's copies: `{aggregatedStatus, conditions}` (`BindingStatus.as_json`).
-    No decision reads it."""
+    """The last recorded status of each binding: `{aggregatedStatus, conditions}` (`BindingStatus.as_json`). No decision
+    reads it."""
     unfinished: Mapping[ClusterName, frozenset[str]] = field(default_factory=lambda: MappingProxyType({}))
     """Objects, by cluster, that were not written when the roll-out of `applied_commit` was over: refused, or waiting
     for others. "*" in place of too many."""
     holdings: Mapping[ClusterName, int] = field(default_factory=lambda: MappingProxyType({}))
     """How many objects of ours a cluster held when it was last in use, also one that is not declared any more."""
     cleaned: frozenset[ClusterName] = frozenset()
-    """Clusters that `gitfed unjoin` has emptied: a decision that names one tells of no copy there."""
+    """Clusters that `gitfed unjoin` has emptied: nothing of a decision that names them is there."""
     clusters: Mapping[ClusterName, ClusterRecord] = field(default_factory=lambda: MappingProxyType({}))
     outage: Outage | None = None
     autoscalers: Mapping[ObjectKey, AutoscalerRecord] = field(default_factory=lambda: MappingProxyType({}))
     looks: Mapping[ObjectKey, AutoscalerRecord] = field(default_factory=lambda: MappingProxyType({}))
-    """What the daemon makes of the FederatedHPAs that it looked at since the last plan; as such never written down."""
+    """What the daemon concluded of the FederatedHPAs that it evaluated since the last plan. Not recorded as such."""
     suspensions: tuple[Suspension, ...] = ()
     doubtful: frozenset[tuple[ObjectKey, ClusterName]] = frozenset()
-    """Evictions that somebody else wrote, an older self included, and that count only if something is behind them.
-    Never written down."""
+    """Evictions that another program or an older gitfed wrote: they count only if the cluster bears them out. Never
+    written to the branch."""
     removals: tuple[Removal, ...] = ()
     reconciliations: tuple[Reconciliation, ...] = ()
     held_plan: HeldPlan | None = None
     """None: no gate holds anything that a person could let through."""
     answers: Mapping[str, Body] = field(default_factory=dict, compare=False)
-    """What webhooks answered when these decisions were taken, by the digest of the question. Read lazily."""
+    """What webhooks answered when these decisions were made, by the digest of the question. Read lazily."""
     extra: Mapping[str, Any] = field(default_factory=dict)

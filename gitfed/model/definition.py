@@ -1,7 +1,7 @@
 """What a CustomResourceDefinition says about its kind, whatever shape it has.
 
-It is a template like any other: a commit may hold one that no API server would take, and that must be its cluster's
-refusal and nobody's end. What is not as it should be is left out.
+It is a template like any other: a commit may hold one that no API server accepts. The cluster then refuses it; here it
+must not fail. Invalid parts are left out.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ class Reach(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Condition:
+class ClusterCondition:
     type: str
     status: str
     reason: str = ""
@@ -75,7 +75,7 @@ class ClusterFacts:
 
     name: ClusterName
     reach: Reach = Reach.READY
-    conditions: tuple[Condition, ...] = ()
+    conditions: tuple[ClusterCondition, ...] = ()
     apis: ApiEnablements | None = None
     """None: assumed to serve every kind."""
     kubernetes_version: str = ""
@@ -103,7 +103,8 @@ class Health(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class InventoryEntry:
-    """What we wrote down about one object before writing it. `uid` is "" until the first write was answered."""
+    """What the inventory says of one object, recorded before the object is written. `uid` is "" until the first write
+    was answered."""
 
     key: ObjectKey
     uid: str
@@ -137,13 +138,13 @@ class LiveObject:
     """Karmada's label `resourcetemplate.karmada.io/deletion-protected: Always`: it stays when its template is removed,
     but moves with its placement."""
     deletion_held: bool = False
-    """Its deletion was asked for and does not end by itself: somebody's finalizer holds it."""
+    """Its deletion was requested and a finalizer holds it."""
     healthy: bool | None = None
     """What the interpreter says (Karmada: InterpretHealth): the health that aggregated status and failover go by.
     None: it could not tell, or a script would have to: then `body` is kept, and `interpret.collect` asks."""
     status: Body | None = None
-    """What the interpreter collects of the copy's status (Karmada: InterpretStatus). A change of it wakes nobody: what
-    a build sees may be older than what the member's `get` answers."""
+    """What the interpreter collects of its status (Karmada: InterpretStatus). A change of it alone starts no build: a
+    build may see an older one than the member's `get` answers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,10 +159,10 @@ class ClusterLive:
     unread: frozenset[Kind] = frozenset()
     """Kinds whose objects could not be listed: their absence is unknown."""
     unlooked: frozenset[ObjectKey] = frozenset()
-    """Objects that were not seen, and could not be looked up: so is theirs."""
+    """Objects that were not seen and could not be looked up: their absence is unknown too."""
     error: str = ""
     asked: bool = True
-    """Whether this process asked the cluster; else what is known of it is what was known before."""
+    """Whether this process asked the cluster; if not, everything here is what was known before."""
 
     def is_unread(self, key: ObjectKey) -> bool:
         """Whether nothing follows from its absence."""
@@ -225,5 +226,5 @@ class ApplyResult:
     """seconds"""
     retry: bool = False
     permanent: bool = False
-    """The server refused the object itself, and will refuse it again until somebody changes it."""
+    """The server refused the object itself, and will refuse it again until the object changes."""
     details: Mapping[str, Any] = field(default_factory=dict)

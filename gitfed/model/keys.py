@@ -1,7 +1,7 @@
 """Well-known labels and annotations, and the name under which gitfed writes fields: each once.
 
-Names of this program and of Karmada's that it understands. Kubernetes' own stand here where more than one room knows
-them; the tables of what Karmada takes out of a manifest (`render.irrelevant_fields`) stay with their rules.
+Names of this program, and Karmada's that it understands. Kubernetes' own are here if more than one package uses them;
+the tables of what Karmada takes out of a manifest (`render.irrelevant_fields`) stay with their rules.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ UNSCHEDULABLE: Final = "cluster.karmada.io/unschedulable"
 CONNECTED: Final = "gitfed.io/connected"
 """Whether the member of a pool whose Lease it is reaches the hub."""
 PUSHED: Final = "gitfed.io/pushed"
-"""When a forge told one that stands by of a push: who leads looks when it changes."""
+"""When a forge told a standby daemon of a push: the leading daemon fetches when it changes."""
 
 # -- what a binding remembers -------------------------------------------------------------------------------------
 
@@ -85,7 +85,7 @@ SERVICE_POLICY_NAME: Final = "multiclusterservice.karmada.io/name"
 QUOTA_NAMESPACE: Final = "federatedresourcequota.karmada.io/namespace"
 QUOTA_NAME: Final = "federatedresourcequota.karmada.io/name"
 LEFT_BEHIND: Final = "gitfed.io/left-behind"
-"""Clusters whose copy stays for good, separated by commas."""
+"""Clusters whose object stays for good, separated by commas."""
 REBALANCED_BY: Final = "gitfed.io/rebalanced-by"
 """The names of the WorkloadRebalancers that were served, separated by commas."""
 DESCHEDULED: Final = "gitfed.io/descheduled"

@@ -1,8 +1,7 @@
-"""Who leads, when several daemons follow one repository, and what an inventory says of who leads in its cluster.
+"""Which of several daemons of one repository leads, and what a cluster's inventory says of its leader.
 
-The name in an inventory says what kind of process that is: `run-<folder>-<random>` of a daemon, `apply-…` of one plan
-that is carried out, `done-…` of either once it has ended in good order. Any other name was written by somebody of whom
-nothing is known.
+The name in an inventory tells the kind of process: `run-<folder>-<random>` is a daemon, `apply-…` one `gitfed apply`,
+`done-…` either of them once it has ended in good order. Any other name was written by an unknown program.
 """
 
 from __future__ import annotations
@@ -17,14 +16,14 @@ _DONE = "done"
 
 
 def name(kind: str, host: str, folder: str) -> str:
-    """How the names of a process begin that works with this data folder, which only one at a time can."""
+    """The prefix of the name of a process that works with this data folder. Only one process at a time can."""
     return f"{kind}-{hashlib.sha256(f'{host}:{folder}'.encode()).hexdigest()[:12]}"
 
 
 def kind(leader: str) -> str:
-    """`DAEMON` or `ONE_SHOT`; "": it is done, or nobody knows."""
-    found = leader.partition("-")[0]
-    return found if found in (DAEMON, ONE_SHOT) else ""
+    """`DAEMON` or `ONE_SHOT`; "" if it is done or unknown."""
+    process = leader.partition("-")[0]
+    return process if process in (DAEMON, ONE_SHOT) else ""
 
 
 def is_done(leader: str) -> bool:
@@ -37,7 +36,7 @@ def done(leader: str) -> str:
 
 
 def place(leader: str) -> str:
-    """Which data folder a process works with, "" if that is not known."""
+    """The data folder that a process works with; "" if unknown."""
     return leader.split("-")[1] if kind(leader) else ""
 
 
@@ -54,11 +53,11 @@ class Lead:
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """Who decides for one cluster, told to whoever carries it out there."""
+    """Who decides for one cluster, told to the member that applies there."""
 
     repository_id: str
     term: int
     name: str
     """How the inventory names it."""
     adopt: bool = False
-    """A person wants the inventory to be theirs, whoever's it is."""
+    """A person orders to take the inventory over, even from another repository."""

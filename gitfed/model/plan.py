@@ -46,9 +46,9 @@ class Binding:
     api_version: str
     origin: Origin
     policy: PolicyRef | None
-    """None: nobody propagates it (or it is a Namespace, which goes everywhere by itself)."""
+    """None: no policy propagates it (or it is a Namespace, which goes everywhere by itself)."""
     shares: tuple[Share, ...]
-    """Sorted by cluster. May be the previous shares when `condition` is False: existing copies are kept."""
+    """Sorted by cluster. May be the previous shares when `condition` is False: existing objects are kept."""
     replicas: int | None
     condition: ScheduledCondition | None
     rejections: tuple[Rejection, ...] = ()
@@ -58,14 +58,15 @@ class Binding:
     components: tuple[Body, ...] = ()
     """Several pod templates, `{name, replicas, replicaRequirements?}` each: then `replicas` is None."""
     each: tuple[tuple[str, int], ...] = ()
-    """(component, replicas) that every target gets, where room was counted in complete sets of several components."""
+    """(component, replicas) that every target gets, where capacity was counted in complete sets of several
+    components."""
     losers: tuple[PolicyRef, ...] = ()
     decision: Decision | None = None
     """What is to be recorded; the previous decision itself when nothing changed. None: nothing to record."""
     why: str = ""
     """Why these clusters, in a few words: the WHY column."""
     leaves: bool = False
-    """`why` names the clusters that it leaves: the decision is about that."""
+    """The decision is about clusters that it leaves, and `why` names them."""
     overwrite: bool = False
     """conflictResolution: Overwrite."""
     preserve: bool = False
@@ -73,7 +74,7 @@ class Binding:
     propagates_deps: bool = False
     """propagateDeps: what the template refers to goes along."""
     attached: bool = False
-    """It is placed because others need it, and was never placed by a policy: where nobody needs it, it goes."""
+    """It is placed only because other objects need it, never by a policy: where none needs it, it is deleted."""
     suspended: frozenset[ClusterName] | None = frozenset()
     """Clusters that get no writes (`suspension`); None: all of them."""
     divided: bool = False
@@ -82,22 +83,22 @@ class Binding:
     """Why nothing at all is to be written; "" when something may be."""
 
     keeps: str = ""
-    """Why none of its copies is to be deleted; "" when one may be."""
+    """Why none of its objects may be deleted; "" when they may."""
 
     injected: tuple[tuple[ClusterName, Labels], ...] = ()
-    """State that a failover brought, as labels on the copy that took over."""
+    """State that a failover brought, as labels on the object that took over."""
 
     stateful: bool = False
-    """What its copies say of their state is written down, for the day that a cluster fails."""
+    """The state that its objects report is recorded, for the day that a cluster fails."""
 
     @property
     def evictions(self) -> tuple[EvictionTask, ...]:
-        """Clusters that it is leaving, or has left while its old copy may still be there."""
+        """Clusters that it is leaving, or has left while its old object may still be there."""
         return self.decision.evictions if self.decision is not None else ()
 
     @property
     def awaits_deletion(self) -> tuple[ClusterName, ...]:
-        """Clusters whose old copy must be gone for sure before anything of it is written (purgeMode Directly)."""
+        """Clusters whose old object must be gone for certain before anything of it is written (purgeMode Directly)."""
         cleared = self.decision.cleared if self.decision is not None else ()
         return tuple(
             task.from_cluster
@@ -106,8 +107,8 @@ class Binding:
         )
 
     def with_rejections(self, rejections: tuple[Rejection, ...]) -> Binding:
-        """The same with other reasons for the clusters that are not chosen. `replace` would look at every field twice:
-        when a cluster fails this is asked of every workload of a fleet."""
+        """The same with other rejections. Faster than `replace`: when a cluster fails, this is called for every
+        workload of the fleet."""
         other = object.__new__(Binding)
         for put, value in zip(_PUT, _VALUES(self), strict=True):
             put(other, value)
@@ -118,7 +119,7 @@ class Binding:
         return next((share for share in self.shares if share.cluster == cluster), None)
 
 
-_NAMES = tuple(one.name for one in fields(Binding))
+_NAMES = tuple(item.name for item in fields(Binding))
 _VALUES = attrgetter(*_NAMES)
 _PUT = tuple(getattr(Binding, name).__set__ for name in _NAMES)
 _PUT_REJECTIONS = _PUT[_NAMES.index("rejections")]
@@ -140,11 +141,11 @@ class RenderedManifest:
 
     @property
     def made_by(self) -> str:
-        """The overrides that made it what it is, after what a server says who refuses it; "" if none did. Often one
-        cluster alone refuses an object, because of them."""
+        """The overrides that made it what it is, to be added to a server's refusal; "" if there are none. When a single
+        cluster refuses an object, an override is often the cause."""
         overrides = [edit for edit in self.edits if "OverridePolicy/" in edit.by]
-        found = dict.fromkeys(f"{edit.by} made it, {edit.origin}" for edit in overrides)
-        return f" (as {' and '.join(found)})" if found else ""
+        authors = dict.fromkeys(f"{edit.by} made it, {edit.origin}" for edit in overrides)
+        return f" (as {' and '.join(authors)})" if authors else ""
 
 
 class Action(StrEnum):
@@ -170,13 +171,13 @@ class Left(StrEnum):
     """Why something that should be done is not: the kind of reason, whatever its words."""
 
     GATE = "gate"
-    """A limit holds it, until a person consents."""
+    """A limit holds it until a person approves it."""
     SUSPENDED = "suspended"
     """A person or a policy wants nothing to be written."""
     REFUSED = "refused"
-    """Somebody else's object or field is in the way, or it cannot be rendered: a person has to change something."""
+    """Another manager's object or field is in the way, or it cannot be rendered: a person has to change something."""
     AWAITS = "awaits"
-    """Something else comes first, and comes by itself."""
+    """It waits for something that happens by itself."""
 
 
 _LEFT: Mapping[ReasonCode, Left] = MappingProxyType(
@@ -199,7 +200,7 @@ _LEFT: Mapping[ReasonCode, Left] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One object in one cluster that differs from what it should be, or that is deliberately left alone."""
+    """One object in one cluster that differs from the desired state, or that is deliberately left alone."""
 
     cluster: ClusterName
     key: ObjectKey
@@ -222,22 +223,22 @@ class Change:
     waits_for: tuple[ObjectKey, ...] = ()
     """What the template names in `gitfed.io/depends-on`."""
     waits: str = ""
-    """Why it is not this change's turn yet; "" when it may be carried out. Another plan will say so."""
+    """Why it is not this change's turn yet; "" when it may be applied. A later plan lets it through."""
     adopt: bool = False
     """The live object is not ours and the policy says Overwrite."""
     first: bool = False
-    """A copy that was evicted: gone before anything else is done in its cluster."""
+    """An evicted object: deleted before anything else is done in its cluster."""
     drift: bool = False
-    """The desired state did not change since it was last applied: somebody else changed the object."""
+    """The desired state did not change since it was last applied: another client changed the object."""
 
     @property
     def left(self) -> Left | None:
-        """Of a skip: why; None where nothing is to be done (drift that is left alone)."""
+        """Why a skip is skipped; None where nothing is to be done (drift that is left alone)."""
         return _LEFT.get(self.reason.code) if self.action is Action.SKIP else None
 
     @property
     def gate(self) -> str:
-        """The name of the gate that holds it, or nothing."""
+        """The name of the gate that holds it; "" if none does."""
         return self.reason.subject if self.left is Left.GATE else ""
 
 
@@ -251,7 +252,7 @@ class Gate:
     value: str
     held: int = 0
     messages: tuple[str, ...] = ()
-    """What is to be said of it beyond the numbers."""
+    """Sentences that say more than the numbers."""
     consent: bool = True
     """Whether a person may let through what it holds; what a quota refuses needs another quota."""
     over: bool = False
@@ -260,7 +261,7 @@ class Gate:
 
 @dataclass(frozen=True, slots=True)
 class HeldDecision:
-    """What would be decided for a template if a person let it through."""
+    """What would be decided for a template if a person approved it."""
 
     binding: Binding
     gate: str
@@ -297,26 +298,26 @@ class Plan:
     problems: tuple[Problem, ...]
     totals: Totals
     digest: Digest
-    """Over commit, decisions and changes: what `apply --confirm` names."""
+    """Over commit, decisions and changes: the DIGEST of `apply --confirm`."""
     clusters: tuple[ClusterName, ...] = ()
     notes: tuple[str, ...] = field(default=())
     """Sentences for the header: what was assumed, what was not observed."""
     records: Mapping[ClusterName, ClusterRecord] = field(default_factory=dict)
-    """What is to be remembered of clusters; the same mapping as before when nothing changed."""
+    """What the state branch is to hold of clusters; the same mapping as before when nothing changed."""
     outage: Outage | None = None
     said: tuple[str, ...] = ()
-    """What became of clusters, as sentences for the record."""
+    """What happened to clusters, as sentences for the record."""
     eased: frozenset[str] = frozenset()
-    """Those of `said` by which something ends that kept work away: nobody needs to be warned of them."""
+    """Those of `said` that end something that kept work out of a cluster: they need no warning."""
     doubtful: frozenset[tuple[ObjectKey, ClusterName]] = frozenset()
-    """Evictions that somebody else wrote, of which it cannot be told yet whether anything is behind them."""
+    """Evictions that another program wrote, and that no cluster has borne out or refuted yet."""
     look_again: datetime | None = None
     """When something falls due although nothing happens: a taint, an eviction, the end of a task, a cron rule."""
     scaling: Scaling = field(default_factory=Scaling)
     held_decisions: Mapping[ObjectKey, HeldDecision] = field(default_factory=lambda: MappingProxyType({}))
-    """Sorted by key: what a gate keeps from being decided. Its changes are among `changes`, as skips."""
+    """Sorted by key: decisions that a gate holds. Their changes are among `changes`, as skips."""
 
     def wanted(self, key: ObjectKey) -> Binding:
-        """Where a template goes if whatever a gate holds is let through."""
+        """Where a template goes if a person approves what the gates hold."""
         held = self.held_decisions.get(key)
         return held.binding if held is not None else self.bindings[key]

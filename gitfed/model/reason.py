@@ -1,7 +1,7 @@
-"""Why a change is as it is: a code that programs act on, and what the sentence names.
+"""Why a change is as it is: a code that programs act on, and the arguments of its sentence.
 
-Nothing reads the sentence back. It stands here once for each code, in the table that also makes the reference page
-(`docs/reference/reasons.md`), and every output that a program reads carries the code beside it.
+No code reads a sentence back. Each is written once, in the table below, which also makes the reference page
+(`docs/reference/reasons.md`); every output for programs carries the code beside it.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from gitfed.model.base import ClusterName
 
 
 class ReasonCode(StrEnum):
-    """Stable: a code keeps its meaning, and none is used again for another one."""
+    """Stable: a code keeps its meaning and is never reused for another."""
 
     NONE = ""
     # to be written
@@ -136,14 +136,14 @@ ONCE_EMPTY = ", once it is empty"
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """A code and what its sentence names. Without a code there is nothing to say, and it is false."""
+    """A code and the arguments of its sentence. False without a code: there is nothing to say."""
 
     code: ReasonCode = ReasonCode.NONE
     subject: str = ""
     clusters: tuple[ClusterName, ...] = ()
     detail: str = ""
     if_present: bool = False
-    """Git does not tell whether the object is there."""
+    """Git alone cannot tell whether the object exists."""
     once_empty: bool = False
     """A namespace: it goes when the last object in it has gone."""
 

@@ -77,17 +77,17 @@ class UnreadFile:
     path: str
     reason: str
     defines: tuple[Possible, ...]
-    """Objects that it may define: gone from other files, they are not taken for removed."""
+    """Objects that it may define: missing from all other files, they do not count as removed."""
     concerns: tuple[Possible, ...] = ()
-    """Templates that what it declares may be about: nothing is decided anew for them, and nothing of them deleted."""
+    """Templates that it may be about: they keep their decisions, and nothing of them is deleted."""
     overrides: bool = False
     """Whether it may change their manifests: then nothing is written of them either."""
 
     def may_define(self, kind: str, namespace: str, name: str) -> bool:
-        return any(one.covers(kind, namespace, name) for one in self.defines)
+        return any(possible.covers(kind, namespace, name) for possible in self.defines)
 
     def may_concern(self, key: ObjectKey) -> bool:
-        return any(one.covers(key.kind, key.namespace, key.name) for one in self.concerns)
+        return any(possible.covers(key.kind, key.namespace, key.name) for possible in self.concerns)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,11 +125,11 @@ class RepoSnapshot:
     left_out: tuple[str, ...] = ()
     """Paths of files that the settings include and that plainly hold no Kubernetes objects, sorted."""
     scope: PlanScope = EVERYTHING
-    """What the templates come to that are left out, where only few are to be planned."""
+    """Totals of the templates that are left out, where only few are planned."""
 
     @property
     def complete(self) -> bool:
-        """False when some content is missing: what it held cannot be told from what was removed."""
+        """False when a file could not be read: its objects cannot be told from removed ones."""
         return not self.unread
 
     @property
@@ -137,7 +137,7 @@ class RepoSnapshot:
         return (*self.cron_autoscalers, *self.federated_autoscalers)
 
     def why_kept(self, key: ObjectKey) -> str:
-        """Why the copies of a template that is gone must stay; "" when nothing unread can have to do with it."""
+        """Why the objects of a removed template must stay; "" when no unread file can be about it."""
         for file in self.unread:
             if file.may_define(*key[1:]) or file.may_concern(key):
                 return f"{file.path} cannot be used, and may be about it"

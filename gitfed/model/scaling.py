@@ -44,7 +44,7 @@ class RuleRecord:
 
     name: str
     rule: Body
-    """As the file says it: of another rule of this name the next time is found anew."""
+    """As the file says it. If the file changes the rule, the next time is computed again."""
     next: datetime | None
     """None: it is suspended."""
     successful: tuple[CronRun, ...] = ()
@@ -79,7 +79,7 @@ class ConditionReason(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Condition:
+class AutoscalerCondition:
     type: ConditionType
     holds: bool
     reason: ConditionReason
@@ -114,7 +114,7 @@ class HorizontalStatus:
     """When this was written down."""
     last_scale: datetime | None = None
     metrics: tuple[MetricStatus, ...] = ()
-    conditions: tuple[Condition, ...] = ()
+    conditions: tuple[AutoscalerCondition, ...] = ()
     changes: tuple[ReplicaChange, ...] = ()
     """Those that a policy of its behavior still counts, oldest first."""
 
@@ -136,7 +136,7 @@ class AutoscalerRecord:
 
     @property
     def next(self) -> datetime | None:
-        return min((one.next for one in self.rules if one.next is not None), default=None)
+        return min((rule.next for rule in self.rules if rule.next is not None), default=None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -65,7 +65,7 @@ def of_all() -> dict[str, Any]:
 
 def descriptions(model: type[Part]) -> dict[str, str]:
     """What is said below the fields of a model and its bases, by the fields' names in Python."""
-    found: dict[str, str] = {}
+    texts: dict[str, str] = {}
     for cls in reversed(model.__mro__):
         if not issubclass(cls, Part) or cls is Part:
             continue
@@ -79,8 +79,8 @@ def descriptions(model: type[Part]) -> dict[str, str]:
                 and isinstance(text.value, ast.Constant)
                 and isinstance(text.value.value, str)
             ):
-                found[field.target.id] = inspect.cleandoc(text.value.value)
-    return found
+                texts[field.target.id] = inspect.cleandoc(text.value.value)
+    return texts
 
 
 def _describe(schema: dict[str, Any], model: type[Part]) -> None:
@@ -92,4 +92,4 @@ def _describe(schema: dict[str, Any], model: type[Part]) -> None:
 
 
 def _parts(base: type[Part]) -> list[type[Part]]:
-    return [found for cls in base.__subclasses__() for found in (cls, *_parts(cls))]
+    return [part for cls in base.__subclasses__() for part in (cls, *_parts(cls))]

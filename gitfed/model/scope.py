@@ -1,10 +1,9 @@
-"""Which templates of a commit a plan is of, and what all others come to.
+"""Which templates of a commit a plan covers, and the totals of all others.
 
-A plan of a large repository may be of few templates, where nothing becomes of the others that was not so before
-(`planning.review.locality`). The others stay as they are, but they count: a limit is a part of all there is, and a
-namespace that no file declares goes where any of its content goes. So a snapshot that holds few templates says in its
-`scope` what those come to that it leaves out (`planning.unplanned`). Who needs that reads it there; no plan, limit or
-review is handed it beside the snapshot.
+A plan of a large repository may cover few templates, if nothing changes for the others (`planning.review.locality`).
+The others still count: a limit is a share of everything, and a namespace that no file declares goes where any of its
+content goes. So a snapshot with few templates has in its `scope` the totals of those that it leaves out
+(`planning.unplanned`). Plans, limits and reviews read them there; they are passed nowhere else.
 """
 
 from __future__ import annotations
@@ -18,20 +17,20 @@ from gitfed.model.base import ClusterName, ObjectKey
 
 @dataclass(frozen=True, slots=True)
 class PlanScope:
-    """What the templates come to that a snapshot leaves out."""
+    """The totals of the templates that a snapshot leaves out."""
 
     counted: bool = True
-    """False: that is not known, and everything below says nothing."""
+    """False: unknown, and everything below means nothing."""
     copies: int = 0
     """Objects in clusters: one for each cluster of each template."""
     replicas: int = 0
     content: Mapping[str, frozenset[ClusterName]] = field(default_factory=lambda: MappingProxyType({}))
-    """Where something goes, by namespace; only namespaces in which something is planned."""
+    """By namespace, the clusters where something goes; only namespaces in which something is planned."""
     placed: Mapping[ClusterName, frozenset[ObjectKey]] = field(default_factory=lambda: MappingProxyType({}))
-    """What is in a cluster; only of clusters that are declared otherwise."""
+    """What is in a cluster; only clusters whose declaration changed."""
 
 
 EVERYTHING = PlanScope()
-"""Of a snapshot that leaves nothing out."""
+"""The scope of a complete snapshot."""
 FEW = PlanScope(counted=False)
-"""Of one that leaves templates out without a word of them."""
+"""The scope of a snapshot that leaves templates out and does not say which."""

@@ -1,8 +1,8 @@
-"""One call of a user's script, and what came of it: the values that pass between the rules and whoever runs Lua.
+"""One call of a user's script and its result: the values between the rules and the Lua runtime.
 
-The pure packages decide which script is called with what and what an answer must look like (`interpret.scripted`);
-running it is the world's business (`edges.lua`). Both know only these values, so that the rules can be tested with a
-plain function and the runtime without any rule.
+The pure packages decide which script is called with which arguments, and check the answer (`interpret.scripted`);
+`edges.lua` runs it. Both know only these values, so that the rules can be tested with a plain function and the runtime
+without any rule.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Script(NamedTuple):
         return Origin(self.path, self.line, self.column)
 
     def origin_of(self, message: str) -> Origin:
-        """The place that a message about this script speaks of."""
+        """The place in the repository that a message about this script names."""
         return self.origin(self._line_of(message))
 
     def _line_of(self, message: str) -> int:
@@ -92,7 +92,7 @@ class Returned:
 class Failed:
     message: str
     permanent: bool = True
-    """The script's own fault: the same call fails again. Otherwise the script had to be killed: nothing is known."""
+    """True: the script itself failed, and the same call fails again. False: it was killed, and nothing is known."""
 
 
 Run: TypeAlias = Callable[[Sequence[Call]], Sequence[Returned | Failed]]

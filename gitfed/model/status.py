@@ -11,7 +11,7 @@ from gitfed.model.base import Body, ClusterName, ObjectKey
 
 @dataclass(frozen=True, slots=True)
 class CopyStatus:
-    """One item of `status.aggregatedStatus`: a copy that should be in a cluster."""
+    """One item of `status.aggregatedStatus`: the object of one cluster."""
 
     cluster: ClusterName
     applied: bool
@@ -23,7 +23,7 @@ class CopyStatus:
     health_message: str = ""
     """How far it has come, in kstatus's words."""
     status: Body | None = None
-    """What was collected of the copy that is there, of whatever version; None: nothing."""
+    """What was collected from the object that is there, even if it is outdated; None: nothing."""
 
     def as_json(self) -> dict[str, Any]:
         """Karmada's AggregatedStatusItem."""
@@ -55,14 +55,14 @@ class FullyApplied:
 
 @dataclass(frozen=True, slots=True)
 class BindingStatus:
-    """All copies of one template taken together."""
+    """The objects of one template in all clusters."""
 
     key: ObjectKey
     copies: tuple[CopyStatus, ...]
     """Sorted by cluster: one for every cluster where it should be."""
     fully_applied: FullyApplied
     status: Body | None = None
-    """The template's own status, made of those of its copies; None for kinds without a rule."""
+    """The template's own status, aggregated from all clusters; None for kinds without a rule."""
     error: str = ""
     """Why there is no such status although the kind has a rule."""
 

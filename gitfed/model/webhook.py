@@ -1,8 +1,8 @@
-"""A question to an interpreter webhook, and the answer as it is kept: the values between the rules and the network.
+"""A question to an interpreter webhook and the recorded answer: the values between the rules and the network.
 
 The pure packages decide which webhook is asked what (`interpret.webhooks`), the edge asks (`edges.webhook`), and the
-daemon remembers (`reading.webhook_cache`). A build never waits for a webhook: it takes the answer that is known, or
-finds that there is none and says what it wanted to know.
+daemon keeps the answers (`reading.webhook_cache`). A build never waits for a webhook: it takes a recorded answer, or
+reports the question that has none.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Webhook:
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class WebhookQuestion:
     """What a webhook is asked. Equal digests are the same question, whenever it is asked and by whom."""
 
     webhook: Webhook
@@ -71,5 +71,5 @@ class NoReply:
     """It is the same for every question to this webhook that has no answer."""
 
 
-Find: TypeAlias = Callable[[Question], "Body | NoReply"]
+Find: TypeAlias = Callable[[WebhookQuestion], "Body | NoReply"]
 """Looks an answer up. Never waits, never raises."""

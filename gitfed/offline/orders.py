@@ -23,7 +23,7 @@ from gitfed.edges.state.state import State
 from gitfed.errors import UsageError
 from gitfed.model.base import ObjectKey
 from gitfed.model.decisions import Approval, Decision, Decisions, HeldGate, HeldPlan
-from gitfed.model.orders import EVERYTHING, Reconciliation, Removal, Suspension
+from gitfed.model.operator_orders import EVERYTHING, Reconciliation, Removal, Suspension
 from gitfed.offline import operator_orders
 from gitfed.offline.operator_orders import OrderBook
 from gitfed.placement.scheduling import reschedule as rescheduling

@@ -20,7 +20,7 @@ from gitfed.edges.state import state as state_edge
 from gitfed.errors import InputError, NothingDecided, RevisionNotFound, SourceError
 from gitfed.model.base import Body, ClusterName, Commit, ObjectKey, key_from
 from gitfed.model.decisions import Decision, Share
-from gitfed.model.orders import CLUSTER, EVERYTHING
+from gitfed.model.operator_orders import CLUSTER, EVERYTHING
 from gitfed.model.repo import RepoSnapshot
 from gitfed.offline import inputs, state_inputs
 from gitfed.planning.review import events as happened

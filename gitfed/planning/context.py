@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from gitfed.interpret.registry import Interpreter
 from gitfed.model.base import BindingId, ObjectKey, Problem
 from gitfed.model.decisions import Decision, PolicyRef, Rejection
-from gitfed.model.orders import EVERYTHING, Suspension
+from gitfed.model.operator_orders import EVERYTHING, Suspension
 from gitfed.model.plan import Binding
 from gitfed.model.repo import Manifest, UnreadFile
 from gitfed.placement.scheduling import match, schedule

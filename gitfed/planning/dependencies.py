@@ -21,7 +21,7 @@ from typing import TypeAlias
 
 from gitfed.interpret.registry import Answer, Interpreter, Result
 from gitfed.model.base import Body, ClusterName, ObjectKey, Problem, Severity, group_of
-from gitfed.model.decisions import Decision, Decisions, Requirement, Share
+from gitfed.model.decisions import Decision, Decisions, Dependent, Share
 from gitfed.model.fleet import Health, LiveObject, LiveState
 from gitfed.model.plan import Binding, Change, RenderedManifest
 from gitfed.model.repo import Manifest, RepoSnapshot
@@ -160,11 +160,11 @@ def _attached(
 
 
 def _remembered(
-    previous: Iterable[Requirement],
+    previous: Iterable[Dependent],
     needed: Mapping[ObjectKey, tuple[ClusterName, ...]],
     bounds: Mapping[ObjectKey, PlacementResult],
     live: LiveState | None,
-) -> Iterator[Requirement]:
+) -> Iterator[Dependent]:
     """Who needs it, and who needed it and may still have a copy that does, sorted."""
     before = {one.owner: {*one.clusters, *one.still_in} for one in previous}
     for owner in sorted(needed.keys() | before.keys()):
@@ -174,7 +174,7 @@ def _remembered(
             # All other copies of it are leaving, those too that came before any of this was written down.
             then = {*then, *live.objects.get(owner, {})}
         left = (name for name in then.difference(now) if live is None or _may_run(owner, name, live))
-        yield Requirement(owner, tuple(sorted(now)), tuple(sorted(left)))
+        yield Dependent(owner, tuple(sorted(now)), tuple(sorted(left)))
 
 
 def _may_run(owner: ObjectKey, cluster: ClusterName, live: LiveState) -> bool:
@@ -186,7 +186,7 @@ def _may_run(owner: ObjectKey, cluster: ClusterName, live: LiveState) -> bool:
     return copy is not None and bool(copy.uid) and copy.entry is not None
 
 
-def _essential(requirements: Iterable[Requirement], *, keep_one: bool) -> tuple[Requirement, ...]:
+def _essential(requirements: Iterable[Dependent], *, keep_one: bool) -> tuple[Dependent, ...]:
     """Those that name a cluster; `keep_one`: one at least, as the memory that there was any."""
     found = tuple(requirements)
     return tuple(one for one in found if one.clusters or one.still_in) or (found[:1] if keep_one else ())

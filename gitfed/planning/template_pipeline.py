@@ -11,7 +11,7 @@ import hashlib
 from collections.abc import Iterable, Iterator, Mapping
 
 from gitfed.model.base import Body, ClusterName, ObjectKey, Problem, Severity
-from gitfed.model.copies import Copies
+from gitfed.model.decided_objects import DecidedObjects
 from gitfed.model.fleet import LiveObject
 from gitfed.model.keys import WAIT_ANNOTATION
 from gitfed.model.plan import Action, Binding, Change, RenderedManifest
@@ -160,7 +160,7 @@ def _manifests(
 
 def _changes(world: BuildContext, item: Item, live: Mapping[ClusterName, LiveObject]) -> Iterator[Change]:
     # Copies that are nearly all as they were decided know which are not: nothing is to be done about the others.
-    doubtful = live.unlike(item.rendered) if isinstance(live, Copies) else None
+    doubtful = live.unlike(item.rendered) if isinstance(live, DecidedObjects) else None
     if doubtful is not None and not doubtful:
         return
     settings = world.repo.settings.spec

@@ -23,7 +23,7 @@ from typing import Any, TypeVar
 from gitfed.interpret.registry import Operation
 from gitfed.model.base import Body, Digest, ObjectKey
 from gitfed.model.plan import Binding
-from gitfed.model.webhook import NoReply, Question
+from gitfed.model.webhook import NoReply, WebhookQuestion
 
 T = TypeVar("T")
 
@@ -35,10 +35,10 @@ _NOT_YET = NoReply("has not answered yet")
 _NOTHING: Mapping[str, Body] = {}
 
 
-def recorded(answers: Mapping[str, Body]) -> Callable[[Question], Body | NoReply]:
+def recorded(answers: Mapping[str, Body]) -> Callable[[WebhookQuestion], Body | NoReply]:
     """For a look without consequences: what the state branch tells, and no question leaves."""
 
-    def find(question: Question) -> Body | NoReply:
+    def find(question: WebhookQuestion) -> Body | NoReply:
         document = answers.get(question.digest)
         return _NOT_RECORDED if document is None else _response(question, document) or _NOT_RECORDED
 
@@ -53,14 +53,14 @@ class Answers:
         self._recorded: Mapping[str, Body] = _NOTHING
         self._documents: dict[str, Body] = {}
         """What a record could hold, by digest: read from it, or answered since."""
-        self._asked: dict[str, Question] = {}
+        self._asked: dict[str, WebhookQuestion] = {}
         """Questions of RECORDED operations that builds of this interpreter asked."""
         self._subjects: dict[tuple[ObjectKey, str], Digest] = {}
         """The object that the newest answer about a key is about."""
         self._latest: OrderedDict[str, Body] = OrderedDict()
         self._failed: OrderedDict[str, NoReply] = OrderedDict()
-        self._wanted: dict[str, Question] = {}
-        self._open: dict[str, Question] = {}
+        self._wanted: dict[str, WebhookQuestion] = {}
+        self._open: dict[str, WebhookQuestion] = {}
         """Wanted and not answered yet."""
         self.version = 0
         """Goes up with everything new that a build could learn."""
@@ -80,7 +80,7 @@ class Answers:
             self._open.clear()
             self._failed.clear()
 
-    def find(self, question: Question) -> Body | NoReply:
+    def find(self, question: WebhookQuestion) -> Body | NoReply:
         """See `model.webhook.Find`."""
         digest = question.digest
         lasting = question.operation in RECORDED
@@ -98,7 +98,7 @@ class Answers:
             self.on_wanted()
         return found
 
-    def _known(self, question: Question) -> Body | None:
+    def _known(self, question: WebhookQuestion) -> Body | None:
         digest = question.digest
         if question.operation not in RECORDED:
             response = self._latest.get(digest)
@@ -116,7 +116,7 @@ class Answers:
 
     # -- for who asks -------------------------------------------------------------------------------------------
 
-    def take(self) -> list[Question]:
+    def take(self) -> list[WebhookQuestion]:
         """What is wanted since the last call."""
         with self._lock:
             wanted, self._wanted = self._wanted, {}
@@ -127,7 +127,7 @@ class Answers:
         with self._lock:
             return digest in self._open
 
-    def put(self, question: Question, response: Body) -> None:
+    def put(self, question: WebhookQuestion, response: Body) -> None:
         """Raises ValueError when the response is not one that could be used; then nothing is remembered."""
         kept = question.read(response)
         with self._lock:
@@ -140,7 +140,7 @@ class Answers:
                 return
             _keep(self._latest, question.digest, kept)
 
-    def fail(self, questions: Iterable[Question], message: str) -> bool:
+    def fail(self, questions: Iterable[WebhookQuestion], message: str) -> bool:
         """Nobody answered. Whether that is anything new."""
         reason, fresh = NoReply(message), False
         with self._lock:
@@ -151,7 +151,7 @@ class Answers:
             self.version += fresh
         return fresh
 
-    def give_up(self, question: Question) -> None:
+    def give_up(self, question: WebhookQuestion) -> None:
         """It was tried often enough. If somebody still wants to know, the next build says so, and it begins anew."""
         with self._lock:
             if self._open.pop(question.digest, None) is not None:
@@ -182,7 +182,7 @@ class Answers:
         self._documents = dict(used)
         self._subjects = {about: subject for about, subject in self._subjects.items() if about[0] in bindings}
 
-    def _is_used(self, question: Question, binding: Binding | None) -> bool:
+    def _is_used(self, question: WebhookQuestion, binding: Binding | None) -> bool:
         if binding is None or self._subjects.get((question.key, question.operation)) != question.subject:
             return False
         if question.operation != Operation.REVISE:
@@ -196,7 +196,7 @@ def _keep(memory: OrderedDict[str, T], digest: str, value: T) -> None:
         memory.popitem(last=False)
 
 
-def _document(question: Question, response: Body) -> Body:
+def _document(question: WebhookQuestion, response: Body) -> Body:
     """What a person finds in `answers/<digest>.yaml`: who was asked what about which object, and what came back."""
     about: dict[str, Any] = {
         "webhook": question.webhook.name,
@@ -209,7 +209,7 @@ def _document(question: Question, response: Body) -> Body:
     return about
 
 
-def _response(question: Question, document: Body) -> Body | None:
+def _response(question: WebhookQuestion, document: Body) -> Body | None:
     """None for a document that is no answer to this question, whatever somebody wrote into it."""
     response = document.get("response")
     if not isinstance(response, Mapping) or document.get("operation") != question.operation:

@@ -12,11 +12,11 @@ from dataclasses import replace
 from datetime import datetime
 
 from gitfed.model.base import ClusterName, ObjectKey
-from gitfed.model.copies import Copies
+from gitfed.model.decided_objects import DecidedObjects
 from gitfed.model.fleet import (
+    ClusterCondition,
     ClusterFacts,
     ClusterLive,
-    Condition,
     FleetSnapshot,
     Health,
     InventoryEntry,
@@ -38,7 +38,7 @@ class Fleet:
         # Where nobody looked, it is taken for well: only what is known can fail.
         self._facts = {name: seen(one, away=False, now=start) if one.assumed else one for name, one in clusters.items()}
         self._beliefs: dict[ClusterName, recorded_facts.Belief] = {}
-        self._objects: dict[ObjectKey, Copies] = {}
+        self._objects: dict[ObjectKey, DecidedObjects] = {}
         self._starting: list[tuple[float, ObjectKey, ClusterName]] = []
 
     # -- looking ------------------------------------------------------------------------------------------------
@@ -93,7 +93,7 @@ class Fleet:
 
     def hold(self, rendered: Mapping[ObjectKey, tuple[RenderedManifest, ...]]) -> None:
         """All of this is there, and healthy."""
-        self._objects = {key: Copies(classes, _healthy) for key, classes in rendered.items()}
+        self._objects = {key: DecidedObjects(classes, _healthy) for key, classes in rendered.items()}
 
     def write(self, key: ObjectKey, cluster: ClusterName, rendered: RenderedManifest, healthy_at: float) -> None:
         self._put(_copy(key, cluster, rendered, Health.IN_PROGRESS))
@@ -127,7 +127,7 @@ def _healthy(rendered: RenderedManifest, cluster: ClusterName) -> LiveObject:
     return _copy(rendered.key, cluster, rendered, Health.CURRENT)
 
 
-_NOTHING = Copies((), _healthy)
+_NOTHING = DecidedObjects((), _healthy)
 
 
 def _copy(key: ObjectKey, cluster: ClusterName, rendered: RenderedManifest, health: Health) -> LiveObject:
@@ -141,9 +141,9 @@ def _copy(key: ObjectKey, cluster: ClusterName, rendered: RenderedManifest, heal
 def seen(known: ClusterFacts, *, away: bool, now: datetime) -> ClusterFacts:
     """What a look at the cluster would show."""
     ready = (
-        Condition("Ready", "False", "ClusterNotReachable", "it was told to fail", now)
+        ClusterCondition("Ready", "False", "ClusterNotReachable", "it was told to fail", now)
         if away
-        else Condition("Ready", "True", "ClusterReady", "", now)
+        else ClusterCondition("Ready", "True", "ClusterReady", "", now)
     )
     others = [one for one in known.conditions if one.type != "Ready"]
     reach = Reach.UNKNOWN if away else Reach.READY

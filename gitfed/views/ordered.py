@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Literal, NotRequired
 
 from gitfed.documents.bindings import time_text
-from gitfed.model.orders import Suspension
+from gitfed.model.operator_orders import Suspension
 from gitfed.views.value import Time, View
 
 SCHEMA: Literal["gitfed.io/order/v1"] = "gitfed.io/order/v1"

@@ -13,7 +13,7 @@ from gitfed.daemon.facts_record import FactsRecord
 from gitfed.documents import facts
 from gitfed.edges import git
 from gitfed.edges.state.facts_branch import FactsBranch
-from gitfed.model.fleet import ClusterFacts, Condition, FactsRef, Reach
+from gitfed.model.fleet import ClusterCondition, ClusterFacts, FactsRef, Reach
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 NAMES = ("m1", "m2")
@@ -21,7 +21,7 @@ NAMES = ("m1", "m2")
 
 def cluster(name: str = "m1", *, version: str = "v1", used: str = "1", reach: Reach = Reach.READY) -> ClusterFacts:
     summary = {"allocatable": {"cpu": "100"}, "allocated": {"cpu": used}}
-    return ClusterFacts(name, reach, (Condition("Ready", "True"),), None, version, summary)
+    return ClusterFacts(name, reach, (ClusterCondition("Ready", "True"),), None, version, summary)
 
 
 def record(path: Path, url: Path | None = None) -> FactsRecord:

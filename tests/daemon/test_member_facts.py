@@ -20,7 +20,7 @@ from gitfed.edges.kube.connection.session import Session
 from gitfed.edges.kube.observe import Assessment
 from gitfed.errors import CredentialsError
 from gitfed.model.declared.cluster import Cluster
-from gitfed.model.fleet import ClusterFacts, Condition, Health, NodeFacts, Reach
+from gitfed.model.fleet import ClusterCondition, ClusterFacts, Health, NodeFacts, Reach
 from gitfed.placement.recorded_facts import Thresholds
 from kubesim import cluster as sim
 from kubesim.fleet import ClusterSpec, Fleet
@@ -77,7 +77,7 @@ async def until(claim: Callable[[], Any]) -> None:
             await asyncio.sleep(0.01)
 
 
-def of(condition: str, member: Member) -> Condition | None:
+def of(condition: str, member: Member) -> ClusterCondition | None:
     return next((one for one in member.facts.conditions if one.type == condition), None)
 
 
@@ -101,7 +101,7 @@ async def test_room_is_known_with_the_first_look_and_follows_the_pods(fleet: Fle
         assert member.facts.reach is Reach.READY
         assert (member.facts.resource_summary or {})["allocatable"]["cpu"] == "8"
         assert [node.name for node in member.facts.nodes] == ["m1-node-1", "m1-node-2"]
-        assert of("CapacityKnown", member) == Condition("CapacityKnown", "True", "Read", "", NOW)
+        assert of("CapacityKnown", member) == ClusterCondition("CapacityKnown", "True", "Read", "", NOW)
         fleet["m1"].api.create("pods", pod("a", "3"))
         await until(lambda: used(member) == "3")
 
@@ -175,7 +175,7 @@ async def test_a_failure_that_does_not_last_is_not_believed(fleet: Fleet) -> Non
 KNOWN = ClusterFacts(
     "m1",
     kubernetes_version="v1.2.3",
-    conditions=(Condition("Ready", "True", "ClusterReady", "", NOW),),
+    conditions=(ClusterCondition("Ready", "True", "ClusterReady", "", NOW),),
     resource_summary={"allocatable": {"cpu": "4"}},
     nodes=(NodeFacts("n1", {"cpu": "4"}, {}, {}),),
 )

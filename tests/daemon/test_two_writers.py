@@ -25,7 +25,7 @@ from gitfed.edges import git
 from gitfed.edges.state.state import StateBranch
 from gitfed.model.base import ObjectKey
 from gitfed.model.decisions import Decision, EvictionTask, Share
-from gitfed.model.orders import Suspension
+from gitfed.model.operator_orders import Suspension
 
 WHEN = datetime(2026, 1, 1, tzinfo=UTC)
 TRAILERS = "Gitfed-Decision: decided\nGitfed-Commit: abc"

@@ -16,7 +16,7 @@ from gitfed.interpret.registry import InterpretError, Operation
 from gitfed.model.base import BindingId, Body, Digest, ObjectKey, Origin
 from gitfed.model.decisions import Share
 from gitfed.model.plan import Binding
-from gitfed.model.webhook import NoReply, Question, Webhook
+from gitfed.model.webhook import NoReply, Webhook, WebhookQuestion
 from gitfed.reading import webhook_cache as memory
 from gitfed.reading.webhook_cache import Answers
 from tests import patience
@@ -29,13 +29,13 @@ def question(
     version: int = 1,
     replicas: int | None = None,
     webhook: str = "hooks/w.example.com",
-) -> Question:
+) -> WebhookQuestion:
     key = ObjectKey("example.com", "Widget", "shop", name)
     request: dict[str, Any] = {"name": name, "version": version}
     if replicas is not None:
         request["replicas"] = replicas
     digest = f"{webhook} {operation} {name} {version} {replicas}"
-    return Question(
+    return WebhookQuestion(
         Webhook(webhook, "https://x/", None, "", 10, "v1alpha1"), operation, key, Digest(f"{name} {version}"), request,
         Digest(digest), read=usable,
     )  # fmt: skip
@@ -147,7 +147,7 @@ def test_only_the_latest_answers_about_live_objects_are_kept(monkeypatch: pytest
 # -- what is dropped ----------------------------------------------------------------------------------------------
 
 
-def answered(answers: Answers, *asked: Question) -> None:
+def answered(answers: Answers, *asked: WebhookQuestion) -> None:
     for one in asked:
         answers.find(one)
         answers.put(one, {"replicas": 3})
@@ -230,12 +230,12 @@ class Hook:
         self.asked: list[str] = []
         self.now = 0
         self.most = 0
-        self.react: Callable[[Question], Body] = lambda question: {"replicas": 3}
+        self.react: Callable[[WebhookQuestion], Body] = lambda question: {"replicas": 3}
         self.gate = asyncio.Event()
         self.gate.set()
         self.closed = False
 
-    async def ask(self, question: Question) -> Body:
+    async def ask(self, question: WebhookQuestion) -> Body:
         self.asked.append(question.digest)
         self.now += 1
         self.most = max(self.most, self.now)
@@ -320,7 +320,7 @@ async def test_while_a_webhook_is_down_one_question_at_a_time_is_tried_and_all_a
 ) -> None:
     down = True
 
-    def react(asked: Question) -> Body:
+    def react(asked: WebhookQuestion) -> Body:
         if down:
             raise WebhookUnreachable("cannot be reached: no route")
         return {"replicas": 3}
@@ -346,7 +346,7 @@ async def test_while_a_webhook_is_down_one_question_at_a_time_is_tried_and_all_a
 
 
 async def test_a_question_that_alone_fails_keeps_no_other_from_its_answer(scene: Scene) -> None:
-    def react(asked: Question) -> Body:
+    def react(asked: WebhookQuestion) -> Body:
         if asked.key.name == "poison":
             raise WebhookUnreachable("did not answer within 10 s")
         return {"replicas": 3}
@@ -371,7 +371,7 @@ async def test_a_webhook_that_lies_is_asked_again_and_may_tell_the_truth_later(
 ) -> None:
     lies = 2
 
-    def answer(asked: Question) -> Body:
+    def answer(asked: WebhookQuestion) -> Body:
         nonlocal lies
         lies -= 1
         if lies < 0:
@@ -389,7 +389,7 @@ async def test_a_webhook_that_lies_is_asked_again_and_may_tell_the_truth_later(
 
 
 async def test_after_the_last_retry_a_question_is_asked_only_if_a_plan_needs_it(scene: Scene) -> None:
-    def react(asked: Question) -> Body:
+    def react(asked: WebhookQuestion) -> Body:
         raise WebhookError("answers with HTTP status 500")
 
     scene.hook.react = react
@@ -405,7 +405,7 @@ async def test_after_the_last_retry_a_question_is_asked_only_if_a_plan_needs_it(
 
 
 async def test_what_another_interpreter_does_not_ask_is_not_tried_again(scene: Scene) -> None:
-    def react(asked: Question) -> Body:
+    def react(asked: WebhookQuestion) -> Body:
         raise WebhookUnreachable("cannot be reached")
 
     scene.hook.react = react

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gitfed.documents import facts
-from gitfed.model.fleet import ApiEnablements, ClusterFacts, Condition, NodeFacts, QuotaFacts, Reach
+from gitfed.model.fleet import ApiEnablements, ClusterCondition, ClusterFacts, NodeFacts, QuotaFacts, Reach
 from gitfed.text import emit, yaml
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -22,8 +22,8 @@ def full() -> ClusterFacts:
         "eu-1",
         Reach.READY,
         (
-            Condition("CompleteAPIEnablements", "True", "Complete", "", NOW),
-            Condition("Ready", "True", "ClusterReady", "cluster is healthy", NOW),
+            ClusterCondition("CompleteAPIEnablements", "True", "Complete", "", NOW),
+            ClusterCondition("Ready", "True", "ClusterReady", "cluster is healthy", NOW),
         ),
         ApiEnablements(frozenset({("v1", "Pod"), ("v1", "Node"), ("apps/v1", "Deployment")})),
         "v1.36.2",
@@ -128,7 +128,7 @@ def test_written_facts_read_back() -> None:
 
 CONDITIONS = st.lists(
     st.builds(
-        Condition,
+        ClusterCondition,
         st.sampled_from(["Ready", "CompleteAPIEnablements", "Other"]),
         st.sampled_from(["True", "False", "Unknown"]),
         st.sampled_from(["", "Why"]),
@@ -171,7 +171,7 @@ def test_any_facts_read_back(known: ClusterFacts) -> None:
 
 @pytest.mark.parametrize("reach", list(Reach))
 def test_reach_is_kept_where_conditions_would_tell_another(reach: Reach) -> None:
-    condition = Condition("Ready", "False", "ClusterNotReachable", "no answer", NOW)
+    condition = ClusterCondition("Ready", "False", "ClusterNotReachable", "no answer", NOW)
     document = facts.to_document(ClusterFacts("m1", reach, (condition,)))
     assert facts.from_document(document).reach is reach
     assert ("annotations" in document["metadata"]) is (reach is not Reach.NOT_READY)

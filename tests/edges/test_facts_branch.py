@@ -13,13 +13,13 @@ from gitfed.documents import facts
 from gitfed.edges import git
 from gitfed.edges.state.facts_branch import FactsBranch, Recorded
 from gitfed.model.base import Commit
-from gitfed.model.fleet import ClusterFacts, Condition, Reach
+from gitfed.model.fleet import ClusterCondition, ClusterFacts, Reach
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
 
 def cluster(name: str, version: str = "v1.36.2") -> ClusterFacts:
-    return ClusterFacts(name, Reach.READY, (Condition("Ready", "True"),), kubernetes_version=version)
+    return ClusterFacts(name, Reach.READY, (ClusterCondition("Ready", "True"),), kubernetes_version=version)
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from gitfed.edges.state import file
 from gitfed.errors import StateTooNew
 from gitfed.model.base import ClusterName, Commit
 from gitfed.model.decisions import Approval, Outage
-from gitfed.model.orders import Removal, Suspension
+from gitfed.model.operator_orders import Removal, Suspension
 from tests import spoil
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)

@@ -16,7 +16,7 @@ from gitfed.edges import address as addresses
 from gitfed.edges.webhook import Client
 from gitfed.errors import WebhookError, WebhookUnreachable
 from gitfed.model.base import Digest, ObjectKey
-from gitfed.model.webhook import Question, ServiceAddress, Webhook
+from gitfed.model.webhook import ServiceAddress, Webhook, WebhookQuestion
 from tests.webhooks.serving import Authority, Running, answering, raw, reply, serving
 
 KEY = ObjectKey("workload.example.io", "Workload", "shop", "web")
@@ -52,12 +52,16 @@ async def client() -> AsyncIterator[Client]:
     await made.close()
 
 
-def question(url: str = "", bundle: str = "", *, timeout: int = 10, service: ServiceAddress | None = None) -> Question:
+def question(
+    url: str = "", bundle: str = "", *, timeout: int = 10, service: ServiceAddress | None = None
+) -> WebhookQuestion:
     webhook = Webhook("hooks/w.example.com", url, service, bundle, timeout, "v1alpha1")
-    return Question(webhook, "InterpretReplica", KEY, Digest("s"), REQUEST, Digest("d"), read=lambda response: response)
+    return WebhookQuestion(
+        webhook, "InterpretReplica", KEY, Digest("s"), REQUEST, Digest("d"), read=lambda response: response
+    )
 
 
-async def refused(client: Client, asked: Question) -> str:
+async def refused(client: Client, asked: WebhookQuestion) -> str:
     with pytest.raises(WebhookUnreachable) as error:
         await client.ask(asked)
     return error.value.message

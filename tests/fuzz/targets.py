@@ -29,7 +29,7 @@ from gitfed.edges.lua.runtime import Runtime
 from gitfed.errors import ClusterError, GitfedError
 from gitfed.interpret import kube_module, responses
 from gitfed.interpret.registry import Inputs, InterpretError, Operation
-from gitfed.model import orders
+from gitfed.model import operator_orders
 from gitfed.model.base import Commit, Kind, Severity
 from gitfed.model.fleet import Health
 from gitfed.model.script import Script
@@ -97,7 +97,7 @@ def commit(document: Any) -> None:
 
 def state(document: Any) -> None:
     for read in (bindings.from_document, facts.from_document, records.record_of, evictions.read, requirements.read,
-                 targets.shares, orders.suspensions, orders.removals):  # fmt: skip
+                 targets.shares, operator_orders.suspensions, operator_orders.removals):  # fmt: skip
         for one in (document, *(document.values() if isinstance(document, dict) else ())):
             if isinstance(one, dict) or read not in (bindings.from_document, facts.from_document, records.record_of):
                 with contextlib.suppress(GitfedError):

@@ -27,8 +27,7 @@ from gitfed.hub.running import Running
 from gitfed.model.base import Commit, ObjectKey, Origin, Problem, Severity
 from gitfed.model.decisions import Decision, Decisions, EvictionTask
 from gitfed.model.declared.notification import Notification
-from gitfed.model.fleet import ApplyResult, ClusterFacts, Reach
-from gitfed.model.fleet import Condition as ClusterCondition
+from gitfed.model.fleet import ApplyResult, ClusterCondition, ClusterFacts, Reach
 from gitfed.model.plan import Action, Change, Gate
 from gitfed.model.reason import Reason, ReasonCode
 from tests import git_servers

@@ -14,7 +14,7 @@ from gitfed.interpret import responses, webhooks
 from gitfed.interpret.registry import Answer, Inputs, Interpreter, InterpretError, Operation, Replicas, Unknown
 from gitfed.model.base import Body
 from gitfed.model.declared.interpreter import ResourceInterpreterWebhookConfiguration
-from gitfed.model.webhook import NoReply, Question, ServiceAddress
+from gitfed.model.webhook import NoReply, ServiceAddress, WebhookQuestion
 
 WORKLOAD: Body = {
     "apiVersion": "workload.example.io/v1alpha1",
@@ -51,9 +51,9 @@ class Asked:
 
     def __init__(self, response: Body | None = None) -> None:
         self.response = NoReply("is not there") if response is None else response
-        self.questions: list[Question] = []
+        self.questions: list[WebhookQuestion] = []
 
-    def __call__(self, question: Question) -> Body | NoReply:
+    def __call__(self, question: WebhookQuestion) -> Body | NoReply:
         self.questions.append(question)
         return self.response
 
@@ -65,7 +65,7 @@ def asking(*configurations: ResourceInterpreterWebhookConfiguration, response: A
 
 def question(
     operation: Operation, inputs: Inputs, *configurations: ResourceInterpreterWebhookConfiguration
-) -> Question:
+) -> WebhookQuestion:
     asked = Asked()
     source = webhooks.Webhooks(configurations or (configuration(hook()),), asked)
     with pytest.raises(Exception, match="is not there"):
@@ -227,7 +227,7 @@ def test_certificate_timeout_and_object_version_do_not_change_a_questions_digest
         pytest.param(question(Operation.REPLICA, Inputs(WORKLOAD), configuration(hook("x.example.com"))), id="webhook"),
     ],
 )
-def test_what_makes_it_another_question(other: Question) -> None:
+def test_what_makes_it_another_question(other: WebhookQuestion) -> None:
     assert question(Operation.REPLICA, Inputs(WORKLOAD)).digest != other.digest
 
 

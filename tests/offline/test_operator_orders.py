@@ -10,7 +10,7 @@ import pytest
 
 from gitfed.edges.state.state import StateBranch
 from gitfed.errors import StateConflict
-from gitfed.model.orders import EVERYTHING, Suspension
+from gitfed.model.operator_orders import EVERYTHING, Suspension
 from gitfed.offline import inputs, operator_orders, orders
 from gitfed.offline.operator_orders import OrderBook
 

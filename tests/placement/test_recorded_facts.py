@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitfed.model.fleet import ApiEnablements, ClusterFacts, Condition, NodeFacts, QuotaFacts, Reach
+from gitfed.model.fleet import ApiEnablements, ClusterCondition, ClusterFacts, NodeFacts, QuotaFacts, Reach
 from gitfed.placement import recorded_facts
 from gitfed.placement.recorded_facts import Belief
 from gitfed.text import quantity
@@ -19,7 +19,7 @@ NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
 
 def ready(reach: Reach = Reach.READY, status: str = "True", reason: str = "ClusterReady") -> ClusterFacts:
-    return ClusterFacts("m1", reach, (Condition("Ready", status, reason, "", NOW),), ApiEnablements(frozenset()))
+    return ClusterFacts("m1", reach, (ClusterCondition("Ready", status, reason, "", NOW),), ApiEnablements(frozenset()))
 
 
 UP = ready()
@@ -119,7 +119,7 @@ def test_a_cluster_that_nobody_wrote_of_is_written_at_once() -> None:
         pytest.param(replace(UP, kubernetes_version="v2"), id="version"),
         pytest.param(replace(UP, apis=ApiEnablements(frozenset({("v1", "Pod")}))), id="APIs"),
         pytest.param(replace(UP, apis=ApiEnablements(frozenset(), complete=False)), id="completeness of APIs"),
-        pytest.param(replace(UP, conditions=(*UP.conditions, Condition("X", "True"))), id="conditions"),
+        pytest.param(replace(UP, conditions=(*UP.conditions, ClusterCondition("X", "True"))), id="conditions"),
         pytest.param(room("10"), id="room that was not known"),
     ],
 )

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gitfed.model.declared.remedy import Remedy
-from gitfed.model.fleet import Condition
+from gitfed.model.fleet import ClusterCondition
 from gitfed.placement.failover import remedies
 
 NAMES = "ServiceDomainNameResolutionReady"
@@ -48,7 +48,9 @@ def match(operator: str, status: str, kind: str = NAMES) -> dict[str, Any]:
     ],
 )
 def test_a_remedy_asks_where_its_cluster_and_one_condition_match(spec: dict[str, Any], asked: bool) -> None:
-    found = remedies.actions([remedy(**spec)], "m1", [Condition(NAMES, "False"), Condition("Ready", "True")])
+    found = remedies.actions(
+        [remedy(**spec)], "m1", [ClusterCondition(NAMES, "False"), ClusterCondition("Ready", "True")]
+    )
     assert found == (("TrafficControl",) if asked else ())
 
 
@@ -58,7 +60,7 @@ def test_several_remedies_ask_for_an_action_once(names: list[str], hold: list[bo
         remedy(clusterAffinity={"clusterNames": names}, decisionMatches=[match("Equal", "False" if one else "True")])
         for one in hold
     ]
-    found = remedies.actions(asked, "m1", [Condition(NAMES, "False")])
+    found = remedies.actions(asked, "m1", [ClusterCondition(NAMES, "False")])
     assert found == (("TrafficControl",) if "m1" in names and any(hold) else ())
 
 

@@ -201,7 +201,7 @@ def test_room_that_is_not_known_is_not_guessed() -> None:
     result = schedule.schedule(wanted, [*roomy(a=6), Candidate("b")])
     assert result.shares == (Share("a", 3),)
     assert result.condition.message == "the room in b is not known"
-    assert result.condition.room_unknown_in == ("b",)
+    assert result.condition.capacity_unknown_in == ("b",)
     unasked = request(replicas=12, replicaScheduling=DYNAMIC, previous=(Share("a", 3),))
     assert schedule.schedule(unasked, roomy(a=6)).condition.message == "what one replica needs is not known"
 

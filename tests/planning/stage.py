@@ -15,9 +15,9 @@ from gitfed.interpret.registry import Interpreter
 from gitfed.model.base import Body, ObjectKey
 from gitfed.model.decisions import Decision, Decisions, EvictionTask
 from gitfed.model.fleet import (
+    ClusterCondition,
     ClusterFacts,
     ClusterLive,
-    Condition,
     FactsRef,
     FleetSnapshot,
     Health,
@@ -131,9 +131,9 @@ class Stage:
         facts = {}
         for name in self.names:
             ready = self.reach[name] is Reach.READY
-            said = Condition("Ready", "True" if ready else "False", "ClusterReady" if ready else "ClusterNotReachable",
-                             "", self.since[name])  # fmt: skip
-            others = [Condition(kind, status) for kind, status in self.more.get(name, {}).items()]
+            status, reason = ("True", "ClusterReady") if ready else ("False", "ClusterNotReachable")
+            said = ClusterCondition("Ready", status, reason, "", self.since[name])
+            others = [ClusterCondition(kind, status) for kind, status in self.more.get(name, {}).items()]
             facts[name] = ClusterFacts(name, reach=self.reach[name], conditions=(said, *others),
                                        resource_summary=self.summaries.get(name))  # fmt: skip
         live = {name: ClusterLive(name, inventory_read=self.reach[name] is Reach.READY) for name in self.names}

@@ -11,9 +11,9 @@ import orjson
 
 from gitfed.documents import bindings
 from gitfed.model.base import Kind
-from gitfed.model.decisions import Decisions, Requirement
+from gitfed.model.decisions import Decisions, Dependent
 from gitfed.model.fleet import ClusterLive, Health, LiveState
-from gitfed.model.orders import Suspension
+from gitfed.model.operator_orders import Suspension
 from gitfed.model.plan import Action, Binding, Plan
 from gitfed.planning import build
 from gitfed.views import works
@@ -335,7 +335,7 @@ def test_a_binding_of_karmada_that_names_no_resource_is_read() -> None:
     document = {**document, "spec": {**document["spec"], "requiredBy": [entry, "nonsense"]}}
     found = bindings.from_document(document).required_by
     assert [(one.owner.name, one.clusters) for one in found] == [("web-deployment", ("a",))]
-    assert isinstance(found[0], Requirement)
+    assert isinstance(found[0], Dependent)
 
 
 def test_a_rebuilt_state_takes_nothing_away() -> None:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from gitfed.documents import bindings
 from gitfed.model.decisions import EvictionTask, Share
-from gitfed.model.fleet import Condition, Health, LiveObject, Reach
+from gitfed.model.fleet import ClusterCondition, Health, LiveObject, Reach
 from gitfed.model.plan import Action
 from gitfed.placement.failover import taints
 from tests.e2e.world import cluster, deployment
@@ -831,7 +831,9 @@ def test_a_taint_policy_of_the_milder_kind_closes_a_cluster_for_new_work_alone()
 
 
 def test_an_error_of_many_lines_is_recorded_as_one_that_is_not_too_long() -> None:
-    said = taints._reason(Condition("Ready", "False", "ClusterNotReachable", "[+]ping ok\n[-]etcd failed\n" * 20))
+    said = taints._reason(
+        ClusterCondition("Ready", "False", "ClusterNotReachable", "[+]ping ok\n[-]etcd failed\n" * 20)
+    )
     assert said.startswith("ClusterNotReachable: [+]ping ok [-]etcd failed [+]ping ok")
     assert said.endswith("…")
     assert len(said) <= 230

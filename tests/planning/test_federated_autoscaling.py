@@ -10,8 +10,8 @@ import pytest
 
 from gitfed.model.base import ObjectKey
 from gitfed.model.scaling import (
+    AutoscalerCondition,
     AutoscalerRecord,
-    Condition,
     ConditionReason,
     ConditionType,
     HorizontalStatus,
@@ -33,7 +33,7 @@ def load(name: str = "load", target: str = "web", **spec: Any) -> str:
     })  # fmt: skip
 
 
-def decided(world: Stage, replicas: int, *conditions: Condition) -> AutoscalerRecord:
+def decided(world: Stage, replicas: int, *conditions: AutoscalerCondition) -> AutoscalerRecord:
     status = HorizontalStatus(2, replicas, world.now, world.now, (), conditions)
     return AutoscalerRecord(HPA, WEB, "apps/v1", (), Scale(replicas, at=world.now, why="cpu is 90%"), status)
 
@@ -120,7 +120,7 @@ def test_what_contradicts_is_said_and_decides_nothing(files: dict[str, str], mes
 def test_an_autoscaler_that_only_a_cluster_has_is_said() -> None:
     world = Stage(2, {"load.json": load()}, placement=DIVIDED)
     message = "Deployment.apps/shop/web is scaled by HorizontalPodAutoscaler inner in m2 too"
-    rival = Condition(ConditionType.ABLE_TO_SCALE, False, ConditionReason.SCALED_IN_CLUSTER, message)
+    rival = AutoscalerCondition(ConditionType.ABLE_TO_SCALE, False, ConditionReason.SCALED_IN_CLUSTER, message)
     looked(world, replace(decided(world, 2, rival), decided=None))
     assert f"FederatedHPA.autoscaling.karmada.io/shop/load: {message}" in world.problems()
 

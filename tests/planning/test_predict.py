@@ -10,7 +10,7 @@ import pytest
 
 from gitfed.model.decisions import Decisions
 from gitfed.model.fleet import ClusterLive
-from gitfed.model.orders import Suspension
+from gitfed.model.operator_orders import Suspension
 from gitfed.model.plan import Action
 from gitfed.offline import inputs
 from gitfed.planning.ordering import gate

@@ -11,7 +11,7 @@ from gitfed.edges import git
 from gitfed.model import definition
 from gitfed.model.base import Kind
 from gitfed.model.declared.federation import Namespaces
-from gitfed.model.orders import suspensions
+from gitfed.model.operator_orders import suspensions
 from gitfed.source import repo as source
 from gitfed.source.memory import Memory
 from gitfed.text import expression, moment, yaml

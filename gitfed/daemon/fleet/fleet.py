@@ -48,7 +48,7 @@ from gitfed.model.fleet import (
     Stuck,
 )
 from gitfed.model.load import ClusterLoad, LoadQuestion
-from gitfed.model.orders import Reconciliation
+from gitfed.model.operator_orders import Reconciliation
 from gitfed.model.plan import Change, Plan
 from gitfed.model.repo import RepoSnapshot
 from gitfed.planning.objects import compare, redact, secret_leaks

@@ -15,7 +15,7 @@ from collections.abc import Callable, Collection
 from gitfed.daemon import trouble
 from gitfed.daemon.fleet.member_protocol import ClusterMember
 from gitfed.model.base import ObjectKey, key_from
-from gitfed.model.orders import Reconciliation
+from gitfed.model.operator_orders import Reconciliation
 
 log = logging.getLogger("gitfed.fleet")
 

@@ -24,7 +24,7 @@ from gitfed.edges.kube.connection import translate
 from gitfed.edges.kube.connection.session import Session
 from gitfed.model import allowance, capacity
 from gitfed.model.base import Body
-from gitfed.model.fleet import ClusterFacts, Condition, NodeFacts, QuotaFacts
+from gitfed.model.fleet import ClusterCondition, ClusterFacts, NodeFacts, QuotaFacts
 
 KNOWN = "CapacityKnown"
 """Condition of a cluster whose room somebody asked for. Karmada has none: there, unread room looks like no room."""
@@ -219,9 +219,9 @@ def told(known: ClusterFacts, room: Room, *, before: ClusterFacts, now: datetime
     if room.problem == NOT_READ:
         return replace(known, resource_summary=room.summary, nodes=room.nodes, quotas=room.quotas)
     if room.problem:
-        condition = Condition(KNOWN, "False", "NotReadable", room.problem)
+        condition = ClusterCondition(KNOWN, "False", "NotReadable", room.problem)
     else:
-        condition = Condition(KNOWN, "True", "QuotasNotReadable" if room.unread else "Read", room.unread)
+        condition = ClusterCondition(KNOWN, "True", "QuotasNotReadable" if room.unread else "Read", room.unread)
     last = next((one for one in before.conditions if one.type == KNOWN and one.status == condition.status), None)
     condition = replace(condition, last_transition=last.last_transition if last is not None else now)
     conditions = _conditions(known, condition)
@@ -233,6 +233,6 @@ def untold(known: ClusterFacts) -> ClusterFacts:
     return replace(known, resource_summary=None, nodes=(), quotas=(), conditions=_conditions(known))
 
 
-def _conditions(known: ClusterFacts, *more: Condition) -> tuple[Condition, ...]:
+def _conditions(known: ClusterFacts, *more: ClusterCondition) -> tuple[ClusterCondition, ...]:
     others = [condition for condition in known.conditions if condition.type != KNOWN]
     return tuple(sorted([*others, *more], key=lambda condition: condition.type))

@@ -27,7 +27,7 @@ from gitfed import errors
 from gitfed.edges.kube.connection import translate
 from gitfed.edges.kube.connection.session import Answer, Session
 from gitfed.edges.kube.discovery import Discovery
-from gitfed.model.fleet import ApiEnablements, ClusterFacts, Condition, Reach
+from gitfed.model.fleet import ApiEnablements, ClusterCondition, ClusterFacts, Reach
 
 _HEALTHY = "cluster is healthy and ready to accept workloads"
 _UNHEALTHY = "cluster is reachable but health endpoint responded without ok"
@@ -74,18 +74,18 @@ async def probe(
     )
 
 
-def _with_ready(known: ClusterFacts, reach: Reach, ready: Condition, now: datetime) -> ClusterFacts:
+def _with_ready(known: ClusterFacts, reach: Reach, ready: ClusterCondition, now: datetime) -> ClusterFacts:
     conditions = dated([ready, *_others(known, ready)], known, now)
     return replace(known, reach=reach, conditions=conditions, assumed=False)
 
 
-def _others(known: ClusterFacts, *found: Condition) -> list[Condition]:
+def _others(known: ClusterFacts, *found: ClusterCondition) -> list[ClusterCondition]:
     """Conditions that somebody else looks after."""
     types = {condition.type for condition in found}
     return [condition for condition in known.conditions if condition.type not in types]
 
 
-async def _ready(session: Session) -> tuple[Reach, Condition]:
+async def _ready(session: Session) -> tuple[Reach, ClusterCondition]:
     try:
         answer = await _ask(session, "/readyz", {404})
         if answer.status == 404:
@@ -96,10 +96,10 @@ async def _ready(session: Session) -> tuple[Reach, Condition]:
     except errors.ClusterError as error:
         answered = error.status > 0 or isinstance(error, errors.ObjectConflict)
         reach = Reach.NOT_READY if answered else Reach.UNKNOWN
-        return reach, Condition("Ready", "False", "ClusterNotReachable", translate.said(error))
+        return reach, ClusterCondition("Ready", "False", "ClusterNotReachable", translate.said(error))
     if answer.status == 200:
-        return Reach.READY, Condition("Ready", "True", "ClusterReady", _HEALTHY)
-    return Reach.NOT_READY, Condition("Ready", "False", "ClusterNotReady", _UNHEALTHY)
+        return Reach.READY, ClusterCondition("Ready", "True", "ClusterReady", _HEALTHY)
+    return Reach.NOT_READY, ClusterCondition("Ready", "False", "ClusterNotReady", _UNHEALTHY)
 
 
 async def _ask(session: Session, path: str, allow: Container[int] = ()) -> Answer:
@@ -109,7 +109,7 @@ async def _ask(session: Session, path: str, allow: Container[int] = ()) -> Answe
 
 async def _read(
     session: Session, discovery: Discovery, known: ClusterFacts
-) -> tuple[str, ApiEnablements | None, Condition]:
+) -> tuple[str, ApiEnablements | None, ClusterCondition]:
     version = await _version(session, known.kubernetes_version)
     return version, *await _apis(discovery, known.apis)
 
@@ -121,19 +121,19 @@ async def _version(session: Session, known: str) -> str:
         return known
 
 
-async def _apis(discovery: Discovery, known: ApiEnablements | None) -> tuple[ApiEnablements | None, Condition]:
+async def _apis(discovery: Discovery, known: ApiEnablements | None) -> tuple[ApiEnablements | None, ClusterCondition]:
     try:
         apis = await discovery.enablements()
     except errors.ClusterError as error:
         # Before the first success nothing is known, which must not read as "every kind": an empty, incomplete set.
         kept = ApiEnablements(known.kinds if known else frozenset(), complete=False)
-        return kept, Condition("CompleteAPIEnablements", "False", "Empty", translate.said(error))
+        return kept, ClusterCondition("CompleteAPIEnablements", "False", "Empty", translate.said(error))
     if apis.complete:
-        return apis, Condition("CompleteAPIEnablements", "True", "Complete", "")
-    return apis, Condition("CompleteAPIEnablements", "False", "Partial", "a group did not answer")
+        return apis, ClusterCondition("CompleteAPIEnablements", "True", "Complete", "")
+    return apis, ClusterCondition("CompleteAPIEnablements", "False", "Partial", "a group did not answer")
 
 
-def dated(found: list[Condition], known: ClusterFacts, now: datetime) -> tuple[Condition, ...]:
+def dated(found: list[ClusterCondition], known: ClusterFacts, now: datetime) -> tuple[ClusterCondition, ...]:
     """Sorted by type. A condition's time is that of its last change of status, not of its last look."""
     before = {condition.type: condition for condition in known.conditions}
     dated = []

@@ -12,10 +12,10 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from gitfed.errors import StateTooNew
-from gitfed.model import orders
+from gitfed.model import operator_orders
 from gitfed.model.base import Commit
 from gitfed.model.decisions import Approval, HeldGate, HeldPlan, Outage
-from gitfed.model.orders import Reconciliation, Removal, Suspension
+from gitfed.model.operator_orders import Reconciliation, Removal, Suspension
 
 SCHEMA_VERSION: Final = 1
 CLEANED: Final = "cleaned"
@@ -108,9 +108,9 @@ def read(document: object) -> StateFile:
         results=_results(results),
         approvals=tuple(_approvals(top.get("approvals"))),
         outage=_outage(top.get("outage")),
-        suspensions=orders.suspensions(top.get("suspensions")),
-        removals=orders.removals(top.get("removals")),
-        reconciliations=orders.reconciliations(top.get("reconciliations")),
+        suspensions=operator_orders.suspensions(top.get("suspensions")),
+        removals=operator_orders.removals(top.get("removals")),
+        reconciliations=operator_orders.reconciliations(top.get("reconciliations")),
         held_plan=_held_plan(top.get("gates")),
         extra={key: value for key, value in top.items() if key not in _MEMBERS},
     )

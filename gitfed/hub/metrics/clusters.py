@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from gitfed.daemon.fleet.pulled.member import PulledMember
 from gitfed.hub.metric import Metric, Sample
 from gitfed.hub.running import Running
-from gitfed.model import orders
+from gitfed.model import operator_orders
 from gitfed.model.agent_presence import AgentPresence
 from gitfed.model.fleet import Reach
 from gitfed.text import quantity
@@ -208,7 +208,7 @@ def _suspended(running: Running) -> _Read:
         repo = running.repo
         ordered = {order.of for order in running.decisions.suspensions if not order.scheduling}
         for name in repo.clusters if repo is not None else ():
-            yield (name,), int(not ordered.isdisjoint((orders.EVERYTHING, orders.CLUSTER + name)))
+            yield (name,), int(not ordered.isdisjoint((operator_orders.EVERYTHING, operator_orders.CLUSTER + name)))
 
     return read
 

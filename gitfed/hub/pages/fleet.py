@@ -15,7 +15,7 @@ from gitfed.hub.answers.sight import Sight
 from gitfed.hub.pages.frame import Frame
 from gitfed.hub.pages.happenings import Happenings
 from gitfed.hub.routes import Route
-from gitfed.model import orders
+from gitfed.model import operator_orders
 from gitfed.model.fleet import Reach
 from gitfed.placement.scheduling.cluster import Candidate
 from gitfed.views import capacity
@@ -75,7 +75,7 @@ def _row(now: Moment, one: Candidate) -> Row:
     known = now.live.get(one.name) if now.live is not None else None
     if known is not None and known.error and one.reach is not Reach.READY:
         says.append(now.hidden.text(known.error))
-    covering = (orders.EVERYTHING, orders.CLUSTER + one.name)
+    covering = (operator_orders.EVERYTHING, operator_orders.CLUSTER + one.name)
     held = [order for order in now.decisions.suspensions if order.of in covering]
     if held:
         mark, words = "held", f"{words}, suspended"

@@ -19,7 +19,7 @@ from gitfed.hub.pages import frame
 from gitfed.hub.pages.frame import Frame
 from gitfed.hub.routes import Handler, Route
 from gitfed.hub.server import Hub
-from gitfed.model.orders import EVERYTHING
+from gitfed.model.operator_orders import EVERYTHING
 from gitfed.views.ordered import OrderView
 
 _LARGEST = 16 << 10

@@ -20,9 +20,9 @@ from gitfed.hub.pages import ordering
 from gitfed.hub.pages.frame import Frame
 from gitfed.hub.routes import Route
 from gitfed.hub.server import Hub
-from gitfed.model import orders
+from gitfed.model import operator_orders
 from gitfed.model.base import ClusterName, key_from
-from gitfed.model.orders import Suspension
+from gitfed.model.operator_orders import Suspension
 from gitfed.model.plan import Change
 from gitfed.model.reason import ReasonCode
 from gitfed.views import gates, problems
@@ -53,7 +53,7 @@ def route(hub: Hub, frame: Frame, desk: Desk) -> Route:
 
         def form() -> dict[str, Any]:
             seen = _look(now, sight)
-            named = (orders.EVERYTHING, *(orders.CLUSTER + name for name in seen.clusters))
+            named = (operator_orders.EVERYTHING, *(operator_orders.CLUSTER + name for name in seen.clusters))
             return {
                 "seen": seen,
                 "approves": ordering.offers_approval(hub, giver),
@@ -84,9 +84,9 @@ def _look(now: Moment, sight: Sight) -> Seen:
 
 
 def _is_seen(order: Suspension, now: Moment, sight: Sight) -> bool:
-    if order.of == orders.EVERYTHING:
+    if order.of == operator_orders.EVERYTHING:
         return True
-    if order.of.startswith(orders.CLUSTER):
-        return sight.cluster(order.of.removeprefix(orders.CLUSTER))
+    if order.of.startswith(operator_orders.CLUSTER):
+        return sight.cluster(order.of.removeprefix(operator_orders.CLUSTER))
     binding = now.plan.bindings.get(key_from(order.of))
     return sight.everything if binding is None else sight.binding(binding)

@@ -121,11 +121,11 @@ class Cluster(Declared):
 
     @property
     def has_agent(self) -> bool:
-        """Whether an agent carries out there what is decided: its own, or whichever member of a pool holds it."""
+        """Whether an agent applies what is decided: the cluster's own, or the member of a pool that holds it."""
         return self.spec.sync_mode == "Pull" or bool(self.pool)
 
     def as_written(self) -> dict[str, Any]:
-        """As JSON, without what nobody wrote."""
+        """As JSON, without defaults."""
         return self.model_dump(mode="json", by_alias=True, exclude_unset=True)
 
     def findings(self) -> Iterator[Finding]:

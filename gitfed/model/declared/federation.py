@@ -108,7 +108,7 @@ class Scheduling(Part):
     unschedulable_threshold: Duration = 5 * _MINUTE
 
 
-class State(Part):
+class StateSettings(Part):
     branch: Required = "gitfed/state"
     facts_branch: Required = "gitfed/facts"
     writers: tuple[Required, ...] = ()
@@ -128,7 +128,7 @@ class FederationSpec(Part):
     failover: FailoverSettings = Field(default_factory=FailoverSettings)
     namespaces: Namespaces = Field(default_factory=Namespaces)
     scheduling: Scheduling = Field(default_factory=Scheduling)
-    state: State = Field(default_factory=State)
+    state: StateSettings = Field(default_factory=StateSettings)
     render: Render = Field(default_factory=Render)
     feature_gates: dict[str, Flag] = Field(default_factory=dict)
 
@@ -167,7 +167,7 @@ class Federation(Declared):
         yield from self._long_waits()
 
     def _long_waits(self) -> Iterator[Finding]:
-        """Spans that are valid, and longer than anybody can have meant."""
+        """Durations that are valid, and too long to be meant."""
         spec = self.spec
         wait, most = spec.state.wait_for_push, spec.failover.eviction_timeout
         if wait > max(most, spec.failover.graceful_eviction_timeout):
@@ -207,7 +207,7 @@ def unnamed() -> Federation:
 
 
 def is_missing(settings: Federation) -> bool:
-    """Whether these are `unnamed` settings: then nobody said whose fleet it is, and nothing may be written."""
+    """Whether these are the `unnamed` settings: the fleet has no name, and nothing may be written."""
     return settings == unnamed()
 
 

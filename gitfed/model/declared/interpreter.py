@@ -30,7 +30,7 @@ OPERATIONS = (
 )
 
 
-class Target(Part):
+class CustomizationTarget(Part):
     api_version: Required
     kind: Required
 
@@ -64,7 +64,7 @@ RULE_OF_OPERATION = {
 
 
 class CustomizationSpec(Part):
-    target: Target
+    target: CustomizationTarget
     customizations: Customizations
 
 

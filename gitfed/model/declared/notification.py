@@ -1,7 +1,7 @@
-"""Notification: who is told when the fleet needs a person. What is told stands in Git, where to does not.
+"""Notification: who is told when the fleet needs a person. Git says what is told, but not to which address.
 
-The address of a chat or a pager is a secret, or holds one. It lies in a folder of the daemon (`--notify-dir`), and a
-commit names that folder: so nobody who can commit learns the address, nor sends the secret to one of their own.
+The address of a chat or a pager is a secret, or holds one. It is in a folder of the daemon (`--notify-dir`), and a
+commit only names that folder: people who can commit neither learn the address nor redirect the secret to their own.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ from gitfed.model.declared.shape import Finding, Int64, Labels, Meaningless, Par
 Path: TypeAlias = tuple[str | int, ...]
 
 
-class Requirement(Part):
+class SelectorRequirement(Part):
     """One expression of a selector. Which keys and operators are allowed depends on the selector."""
 
     key: Text
@@ -26,11 +26,11 @@ class Requirement(Part):
 
 class LabelSelector(Part):
     match_labels: Labels = Field(default_factory=dict)
-    match_expressions: tuple[Requirement, ...] = ()
+    match_expressions: tuple[SelectorRequirement, ...] = ()
 
 
 class FieldSelector(Part):
-    match_expressions: tuple[Requirement, ...] = ()
+    match_expressions: tuple[SelectorRequirement, ...] = ()
 
     def findings(self, path: Path) -> Iterator[Finding]:
         for i, expression in enumerate(self.match_expressions):

@@ -29,8 +29,8 @@ from gitfed.model.declared.placement import LabelSelector as LabelSelector
 from gitfed.model.declared.placement import OverflowAffinity as OverflowAffinity
 from gitfed.model.declared.placement import Placement as Placement
 from gitfed.model.declared.placement import ReplicaScheduling as ReplicaScheduling
-from gitfed.model.declared.placement import Requirement as Requirement
 from gitfed.model.declared.placement import ResourceSelector as ResourceSelector
+from gitfed.model.declared.placement import SelectorRequirement as SelectorRequirement
 from gitfed.model.declared.placement import SpreadConstraint as SpreadConstraint
 from gitfed.model.declared.placement import StaticWeight as StaticWeight
 from gitfed.model.declared.placement import Toleration as Toleration

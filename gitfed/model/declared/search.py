@@ -29,7 +29,7 @@ class SearchSelector(Part):
 
 
 class SecretReference(Part):
-    """Karmada lets both be empty: then nobody logs in."""
+    """Karmada lets both be empty: then there is no login."""
 
     namespace: Text = ""
     name: Text = ""

@@ -71,12 +71,12 @@ class MultiClusterService(Declared):
     @property
     def providers(self) -> tuple[str, ...]:
         """By name; none: all clusters."""
-        return tuple(one.name for one in self.spec.provider_clusters)
+        return tuple(selector.name for selector in self.spec.provider_clusters)
 
     @property
     def consumers(self) -> tuple[str, ...]:
         """By name; none: all clusters."""
-        return tuple(one.name for one in self.spec.consumer_clusters)
+        return tuple(selector.name for selector in self.spec.consumer_clusters)
 
     def findings(self) -> Iterator[Finding]:
         spec, name = self.spec, self.metadata.name

@@ -107,7 +107,7 @@ class Meaningless:
     why: str
     hint: str = "remove it"
     silent: bool = False
-    """True where other programs write the field, so that nobody could heed a warning."""
+    """True where other programs write the field, so that a warning would not help the author."""
 
 
 class Part(BaseModel):

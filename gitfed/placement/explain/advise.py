@@ -140,7 +140,7 @@ def to_be_placed(
         for one in refused:
             yield f"raise {one.resource} of FederatedResourceQuota {one.quota} to {one.requested}"
         return
-    for name in condition.room_unknown_in if condition is not None else ():
+    for name in condition.capacity_unknown_in if condition is not None else ():
         yield f"let the nodes and pods of {name} be read: its room is not known"
     yield from _to_spread(request, fitting)
     if room is None or request.components:

@@ -17,7 +17,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gitfed.model.base import ClusterName, Kind
-from gitfed.model.copies import Copies
+from gitfed.model.decided_objects import DecidedObjects
 from gitfed.model.decisions import ClusterRecord, Decision, EvictionTask, Labels, Share
 from gitfed.model.fleet import Health, LiveObject, Reach
 from gitfed.placement.failover import state_preservation
@@ -253,7 +253,7 @@ def _is_over(
 
 def _all_healthy(decision: Decision, copies: Mapping[ClusterName, LiveObject], scene: FailoverContext) -> bool:
     names = tuple(share.cluster for share in decision.shares)
-    looked_at = copies.doubtful(names) if isinstance(copies, Copies) else names
+    looked_at = copies.doubtful(names) if isinstance(copies, DecidedObjects) else names
     return all(map(scene.is_ready, names)) and all(_is_healthy(copies.get(name), scene) for name in looked_at)
 
 

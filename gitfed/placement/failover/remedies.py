@@ -10,13 +10,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from gitfed.model.base import ClusterName
-from gitfed.model.fleet import Condition
+from gitfed.model.fleet import ClusterCondition
 
 if TYPE_CHECKING:
     from gitfed.model.declared.remedy import DecisionMatch, Remedy
 
 
-def actions(remedies: Iterable[Remedy], cluster: ClusterName, conditions: Sequence[Condition]) -> tuple[str, ...]:
+def actions(
+    remedies: Iterable[Remedy], cluster: ClusterName, conditions: Sequence[ClusterCondition]
+) -> tuple[str, ...]:
     """The actions that are asked for in this cluster now: of all remedies together, each once, sorted."""
     statuses = {one.type: one.status for one in conditions}
     found = {

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from gitfed.model.base import ClusterName
 from gitfed.model.decisions import ClusterRecord, Decisions, Outage, TimedTaint
-from gitfed.model.fleet import ClusterFacts, Condition, Reach
+from gitfed.model.fleet import ClusterCondition, ClusterFacts, Reach
 from gitfed.model.keys import NOT_READY, UNREACHABLE
 from gitfed.placement.scheduling import affinity
 from gitfed.placement.scheduling.cluster import Candidate
@@ -128,7 +128,7 @@ def _looked_at(
     )
 
 
-def _reason(ready: Condition | None) -> str:
+def _reason(ready: ClusterCondition | None) -> str:
     if ready is None:
         return ""
     message = " ".join(ready.message.split())  # an API server that starts says what is ready on twenty lines
@@ -251,7 +251,7 @@ class _Rules:
         self,
         taints: dict[tuple[str, str], TimedTaint],
         candidate: Candidate,
-        conditions: Sequence[Condition],
+        conditions: Sequence[ClusterCondition],
         now: datetime,
     ) -> None:
         """Each adds, then removes, by key and effect. What is there keeps its value; what a person declared, and what

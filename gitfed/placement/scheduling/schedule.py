@@ -317,7 +317,7 @@ def _divide(
 
 
 def _unassigned(error: Unplaceable) -> Unplaceable:
-    return Unplaceable(error.reason, f"failed to assign replicas: {error.message}", error.room_unknown_in)
+    return Unplaceable(error.reason, f"failed to assign replicas: {error.message}", error.capacity_unknown_in)
 
 
 def _kept(request: Request, split: Split, error: Unplaceable) -> Result:
@@ -325,7 +325,7 @@ def _kept(request: Request, split: Split, error: Unplaceable) -> Result:
     previous = tuple(sorted(request.previous))
     rejections = split.rejections([share.cluster for share in previous], error.message)
     observed = request.observed_affinity if request.placement.cluster_affinities else ""
-    condition = ScheduledCondition(False, error.reason, error.message, error.room_unknown_in)
+    condition = ScheduledCondition(False, error.reason, error.message, error.capacity_unknown_in)
     return Result(previous, condition, rejections, observed)
 
 

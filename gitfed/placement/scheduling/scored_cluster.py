@@ -11,14 +11,14 @@ from gitfed.placement.scheduling.cluster import Candidate
 
 
 class Unplaceable(Exception):
-    """No placement by this group. `reason` and text are those of the condition `Scheduled`. `room_unknown_in`: the
+    """No placement by this group. `reason` and text are those of the condition `Scheduled`. `capacity_unknown_in`: the
     clusters that it could not be decided without."""
 
-    def __init__(self, reason: str, message: str, room_unknown_in: tuple[ClusterName, ...] = ()) -> None:
+    def __init__(self, reason: str, message: str, capacity_unknown_in: tuple[ClusterName, ...] = ()) -> None:
         super().__init__(message)
         self.reason = reason
         self.message = message
-        self.room_unknown_in = room_unknown_in
+        self.capacity_unknown_in = capacity_unknown_in
 
 
 class Option(NamedTuple):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from gitfed.model.orders import Removal, Suspension
+from gitfed.model.operator_orders import Removal, Suspension
 from gitfed.model.plan import Action, Change
 from gitfed.model.reason import Reason, ReasonCode
 

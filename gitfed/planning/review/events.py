@@ -17,7 +17,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from gitfed.model import orders
+from gitfed.model import operator_orders
 from gitfed.model.base import Body, Commit
 from gitfed.model.plan import Left
 
@@ -95,7 +95,7 @@ def approved_between(before: Body | None, after: Body | None) -> Iterator[Bindin
 
 def ordered_between(before: Body | None, after: Body | None) -> Iterator[tuple[str, BindingEvent]]:
     """(`all`, `cluster/NAME` or an object, what a person ordered for it). The documents are `state.yaml`."""
-    old, new = (orders.suspensions(_mapping(one).get("suspensions")) for one in (before, after))
+    old, new = (operator_orders.suspensions(_mapping(one).get("suspensions")) for one in (before, after))
     for suspension in new:
         if suspension not in old:
             said = str(suspension).partition(" since ")[0]
@@ -107,7 +107,7 @@ def ordered_between(before: Body | None, after: Body | None) -> Iterator[tuple[s
             what = "scheduling resumed" if suspension.scheduling else "resumed"
             message = f"{what}, it was suspended by {suspension.by}"
             yield suspension.of, BindingEvent(NORMAL, "Resumed", message, _cluster_of(suspension.of))
-    known, asked = (orders.reconciliations(_mapping(one).get("reconciliations")) for one in (before, after))
+    known, asked = (operator_orders.reconciliations(_mapping(one).get("reconciliations")) for one in (before, after))
     for order in asked:
         if order not in known:
             message = f"to be looked at anew, by {order.by}"
@@ -115,7 +115,7 @@ def ordered_between(before: Body | None, after: Body | None) -> Iterator[tuple[s
 
 
 def _cluster_of(ordered: str) -> str:
-    return ordered.removeprefix(orders.CLUSTER) if ordered.startswith(orders.CLUSTER) else ""
+    return ordered.removeprefix(operator_orders.CLUSTER) if ordered.startswith(operator_orders.CLUSTER) else ""
 
 
 def _consent(approval: object) -> tuple[str, tuple[tuple[str, str], ...]]:

@@ -16,7 +16,7 @@ from gitfed.edges.kube import capacity
 from gitfed.edges.kube.capacity import Room, Watch
 from gitfed.edges.kube.connection.session import Session
 from gitfed.model.declared.cluster import usual_models
-from gitfed.model.fleet import ClusterFacts, Condition, QuotaFacts
+from gitfed.model.fleet import ClusterCondition, ClusterFacts, QuotaFacts
 from tests import patience
 from tests.edges.kube.answering import body, serving
 from tests.edges.kube.conftest import Place
@@ -202,7 +202,7 @@ async def test_what_is_used_of_a_quota_is_told() -> None:
         assert room.quotas == (LIMIT,)
         found = capacity.told(BEFORE, room, before=BEFORE, now=NOW)
         assert found.quotas == (LIMIT,)
-        assert condition(found) == Condition("CapacityKnown", "True", "Read", "", NOW)
+        assert condition(found) == ClusterCondition("CapacityKnown", "True", "Read", "", NOW)
 
 
 async def test_quotas_that_nobody_asks_for_are_not_read() -> None:
@@ -222,25 +222,25 @@ async def test_quotas_that_may_not_be_listed_hold_nothing_up_and_are_said_to_be_
     async with watching_server({"nodes": NODES[:1], "pods": [], "resourcequotas": FORBIDDEN}) as watch:
         room = watch.room((), known)
         assert (room.summary, room.quotas, room.problem) == ({"allocatable": {"cpu": "4"}}, (LIMIT,), "")
-        assert condition(capacity.told(BEFORE, room, before=BEFORE, now=NOW)) == Condition(
+        assert condition(capacity.told(BEFORE, room, before=BEFORE, now=NOW)) == ClusterCondition(
             "CapacityKnown", "True", "QuotasNotReadable", "resourcequotas: pods is forbidden", NOW
         )
 
 
 # -- as facts
 
-BEFORE = ClusterFacts("m1", conditions=(Condition("Ready", "True", "ClusterReady"),))
+BEFORE = ClusterFacts("m1", conditions=(ClusterCondition("Ready", "True", "ClusterReady"),))
 ROOM = Room({"allocatable": {"cpu": "4"}})
 
 
-def condition(found: ClusterFacts) -> Condition | None:
+def condition(found: ClusterFacts) -> ClusterCondition | None:
     return next((one for one in found.conditions if one.type == capacity.KNOWN), None)
 
 
 def test_room_that_was_read_says_so_with_the_time_since_when() -> None:
     first = capacity.told(BEFORE, ROOM, before=BEFORE, now=NOW)
     assert first.resource_summary == ROOM.summary
-    assert condition(first) == Condition("CapacityKnown", "True", "Read", "", NOW)
+    assert condition(first) == ClusterCondition("CapacityKnown", "True", "Read", "", NOW)
     later = capacity.told(BEFORE, ROOM, before=first, now=NOW + timedelta(minutes=1))
     assert later == first
 
@@ -250,7 +250,7 @@ def test_room_that_cannot_be_read_any_more_stays_and_is_marked() -> None:
     lost = Room(ROOM.summary, (), "pods: forbidden")
     found = capacity.told(BEFORE, lost, before=first, now=NOW + timedelta(minutes=1))
     assert found.resource_summary == ROOM.summary
-    assert condition(found) == Condition(
+    assert condition(found) == ClusterCondition(
         "CapacityKnown", "False", "NotReadable", "pods: forbidden", NOW + timedelta(minutes=1)
     )
 

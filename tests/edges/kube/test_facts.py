@@ -14,15 +14,15 @@ from gitfed.edges.kube import facts
 from gitfed.edges.kube.connection import credentials
 from gitfed.edges.kube.connection.session import Session
 from gitfed.edges.kube.discovery import Discovery
-from gitfed.model.fleet import ApiEnablements, ClusterFacts, Condition, Reach
+from gitfed.model.fleet import ApiEnablements, ClusterCondition, ClusterFacts, Reach
 from tests.edges.kube.answering import body, by_path, connection, serving
 from tests.edges.kube.conftest import Place
 from tests.edges.kube.test_discovery import APPS, CORE, aggregated, group
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 LATER = NOW + timedelta(seconds=30)
-COMPLETE = Condition("CompleteAPIEnablements", "True", "Complete", "", NOW)
-READY = Condition("Ready", "True", "ClusterReady", "cluster is healthy and ready to accept workloads", NOW)
+COMPLETE = ClusterCondition("CompleteAPIEnablements", "True", "Complete", "", NOW)
+READY = ClusterCondition("Ready", "True", "ClusterReady", "cluster is healthy and ready to accept workloads", NOW)
 KINDS = frozenset({("v1", "ConfigMap"), ("apps/v1", "Deployment")})
 HEALTHY = {
     "/readyz": lambda: web.Response(text="ok"),
@@ -62,7 +62,7 @@ async def test_a_condition_keeps_the_time_of_its_last_change() -> None:
         pytest.param(
             {"/readyz": lambda: web.Response(status=202)},
             Reach.NOT_READY,
-            Condition(
+            ClusterCondition(
                 "Ready",
                 "False",
                 "ClusterNotReady",
@@ -74,31 +74,31 @@ async def test_a_condition_keeps_the_time_of_its_last_change() -> None:
         pytest.param(
             {"/readyz": lambda: web.Response(status=500, text="[-]etcd failed")},
             Reach.NOT_READY,
-            Condition("Ready", "False", "ClusterNotReachable", "[-]etcd failed", NOW),
+            ClusterCondition("Ready", "False", "ClusterNotReachable", "[-]etcd failed", NOW),
             id="an error",
         ),
         pytest.param(
             {"/readyz": lambda: web.Response(status=503)},
             Reach.NOT_READY,
-            Condition("Ready", "False", "ClusterNotReachable", "HTTP 503", NOW),
+            ClusterCondition("Ready", "False", "ClusterNotReachable", "HTTP 503", NOW),
             id="a busy server",
         ),
         pytest.param(
             {"/readyz": lambda: web.Response(status=401, text="who?")},
             Reach.NOT_READY,
-            Condition("Ready", "False", "ClusterNotReachable", "who?", NOW),
+            ClusterCondition("Ready", "False", "ClusterNotReachable", "who?", NOW),
             id="refused credentials",
         ),
         pytest.param(
             {"/healthz": lambda: web.Response(status=500, text="sick")},
             Reach.NOT_READY,
-            Condition("Ready", "False", "ClusterNotReachable", "sick", NOW),
+            ClusterCondition("Ready", "False", "ClusterNotReachable", "sick", NOW),
             id="an error of an old server",
         ),
     ],
 )
 async def test_a_cluster_that_is_not_ready_keeps_its_last_facts(
-    answers: dict[str, Any], reach: Reach, condition: Condition
+    answers: dict[str, Any], reach: Reach, condition: ClusterCondition
 ) -> None:
     found = await look(answers, KNOWN)
     assert found == replace(KNOWN, reach=reach, conditions=(COMPLETE, condition))

@@ -11,7 +11,7 @@ import pytest
 
 from gitfed.hub.orders import Giver, Orders
 from gitfed.hub.running import Running
-from gitfed.model.orders import Suspension
+from gitfed.model.operator_orders import Suspension
 from gitfed.model.plan import Gate
 from gitfed.offline import orders as given
 from tests.hub import fleet

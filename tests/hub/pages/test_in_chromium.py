@@ -19,7 +19,7 @@ from gitfed.hub.pages import what_if
 from gitfed.hub.running import Running
 from gitfed.model.base import ObjectKey, Origin, Problem, Severity
 from gitfed.model.fleet import Reach
-from gitfed.model.orders import Suspension
+from gitfed.model.operator_orders import Suspension
 from gitfed.model.plan import Gate
 from tests import needs, patience
 from tests.hub import fleet

@@ -12,7 +12,7 @@ import pytest
 
 from gitfed.errors import StateConflict
 from gitfed.hub.access.caller import Caller, Way
-from gitfed.model.orders import Suspension
+from gitfed.model.operator_orders import Suspension
 from gitfed.offline import orders as given
 from tests.hub.pages.leading import OBJECT, WEB, Written, leading, take_orders
 from tests.hub.stage import Staged, ask, staged

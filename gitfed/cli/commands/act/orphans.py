@@ -11,7 +11,7 @@ from gitfed.cli.commands.act.suspend import book, person
 from gitfed.cli.main import meant
 from gitfed.errors import NotThere, UsageError
 from gitfed.model.base import Body, ObjectKey
-from gitfed.model.orders import Removal
+from gitfed.model.operator_orders import Removal
 from gitfed.model.plan import Action, Change, Plan
 from gitfed.model.reason import ReasonCode
 from gitfed.offline import orders

@@ -8,7 +8,7 @@ from gitfed.cli import complete, exits, load, options, parameters
 from gitfed.cli.commands.act import suspend
 from gitfed.cli.output import formatting, plain
 from gitfed.edges.state.state import State
-from gitfed.model.orders import EVERYTHING, Reconciliation
+from gitfed.model.operator_orders import EVERYTHING, Reconciliation
 from gitfed.offline import orders
 
 _CODES = {"failed": exits.UNHEALTHY, "waiting": exits.UNHEALTHY, "unreachable": exits.UNREACHABLE}

@@ -12,7 +12,7 @@ from gitfed.cli.main import meant
 from gitfed.cli.output import plain
 from gitfed.errors import UsageError
 from gitfed.model.base import ObjectKey, key_from
-from gitfed.model.orders import CLUSTER, EVERYTHING, Suspension
+from gitfed.model.operator_orders import CLUSTER, EVERYTHING, Suspension
 from gitfed.offline import orders
 from gitfed.offline.operator_orders import OrderBook
 from gitfed.views import names

@@ -132,7 +132,7 @@ def _plan(session: load.Session, kubernetes: Kubernetes | None) -> Plan:
     past = Decisions(answers=state_inputs.recorded_answers(session.opened, repo))
     plan = daemon_inputs.plan(session.opened, repo, fleet, past, session.now, kubernetes=kubernetes)
     conditions = (one.condition for one in plan.bindings.values())
-    unknown = {name for condition in conditions if condition is not None for name in condition.room_unknown_in}
+    unknown = {name for condition in conditions if condition is not None for name in condition.capacity_unknown_in}
     if not unknown:
         return plan
     load.note(f"the room in {formatting.some(sorted(unknown))} is not known: taken to be enough")

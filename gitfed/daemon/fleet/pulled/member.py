@@ -37,9 +37,9 @@ from gitfed.model.declared.cluster import Cluster
 from gitfed.model.fleet import (
     INVALID,
     ApplyResult,
+    ClusterCondition,
     ClusterFacts,
     ClusterLive,
-    Condition,
     Reach,
 )
 from gitfed.model.leader import Term
@@ -216,7 +216,7 @@ class PulledMember:
         pool = self.cluster.pool
         nobody = f"no member of pool {pool} has held it" if pool else "its agent has been silent"
         message = self._not_yet if never else f"{nobody} for {self.lease:g} s"
-        ready = Condition("Ready", "Unknown", reason, message)
+        ready = ClusterCondition("Ready", "Unknown", reason, message)
         others = [one for one in self.facts.conditions if one.type != "Ready"]
         conditions = facts.dated([ready, *others], self.facts, self._upward.now())
         self.facts = replace(self.facts, reach=Reach.UNKNOWN, conditions=conditions, assumed=False)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gitfed.model.base import BindingId, Digest, ObjectKey, Origin
-from gitfed.model.copies import Copies
+from gitfed.model.decided_objects import DecidedObjects
 from gitfed.model.fleet import LiveObject
 from gitfed.model.plan import RenderedManifest
 
@@ -35,7 +35,7 @@ def test_they_are_what_a_plain_mapping_would_be(
     decided: list[RenderedManifest], done: list[tuple[str, str]], wanted: list[RenderedManifest]
 ) -> None:
     plain = {name: make(one, name) for one in decided for name in one.clusters}
-    copies = Copies(decided, make)
+    copies = DecidedObjects(decided, make)
     for what, name in done:
         if what == "put":
             copy = replace(make(rendered("new", set()), name), uid="v")
@@ -56,6 +56,6 @@ def test_they_are_what_a_plain_mapping_would_be(
 
 
 def test_none_is_changed_by_what_is_made_from_it() -> None:
-    before = Copies([rendered("one", {"m1", "m2"})], make)
+    before = DecidedObjects([rendered("one", {"m1", "m2"})], make)
     after = before.without("m1").put(replace(make(rendered("new", set()), "m3"), uid="v"))
     assert (sorted(before), sorted(after)) == (["m1", "m2"], ["m2", "m3"])

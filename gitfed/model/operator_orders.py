@@ -17,7 +17,7 @@ CLUSTER = "cluster/"
 
 @dataclass(frozen=True, slots=True)
 class Suspension:
-    """Nothing is written to what it covers until a person takes it back (`gitfed suspend`, `gitfed resume`)."""
+    """Nothing is written to what it covers until a person resumes it (`gitfed suspend`, `gitfed resume`)."""
 
     of: str
     """`all`, `cluster/NAME`, or an object: `Deployment.apps/shop/web`."""
@@ -25,7 +25,7 @@ class Suspension:
     at: datetime
     reason: str = ""
     scheduling: bool = False
-    """Not the writing is suspended but the deciding: its clusters and replicas stay as they are."""
+    """Scheduling is suspended, not writing: its clusters and replicas stay as they are."""
 
     def covers(self, cluster: ClusterName, key: ObjectKey) -> bool:
         return _covers(self.of, cluster, key)
@@ -36,12 +36,12 @@ class Suspension:
         return f"{what} by {self.by} since {_time(self.at)}{why}"
 
     def as_json(self) -> dict[str, Any]:
-        found: dict[str, Any] = {"of": self.of, "by": self.by, "at": self.at.isoformat()}
+        document: dict[str, Any] = {"of": self.of, "by": self.by, "at": self.at.isoformat()}
         if self.reason:
-            found["reason"] = self.reason
+            document["reason"] = self.reason
         if self.scheduling:
-            found["scheduling"] = True
-        return found
+            document["scheduling"] = True
+        return document
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ class Removal:
 
 @dataclass(frozen=True, slots=True)
 class Reconciliation:
-    """Look anew, try again what failed, and repair drift, once (`gitfed reconcile`): also where `sync.selfHeal` is off.
+    """Look again, retry what failed, and repair drift, once (`gitfed reconcile`): even where `sync.selfHeal` is off.
 
     It stands until the daemon has carried it out.
     """
@@ -98,49 +98,49 @@ def suspensions(items: object) -> tuple[Suspension, ...]:
 
     The entry then says so in its reason.
     """
-    found = []
+    suspended = []
     for item in items if isinstance(items, list) else []:
         try:
             at = _at(item)
-            one = Suspension(
+            suspension = Suspension(
                 str(item["of"]), str(item["by"]), at, str(item.get("reason") or ""), item.get("scheduling") is True
             )
         except (KeyError, TypeError, ValueError, AttributeError):
-            one = Suspension(
+            suspension = Suspension(
                 EVERYTHING,
                 "an entry that cannot be read",
                 datetime.min.replace(tzinfo=UTC),
                 "gitfed resume all clears it",
             )
-        found.append(one)
-    return tuple(found)
+        suspended.append(suspension)
+    return tuple(suspended)
 
 
 def removals(items: object) -> tuple[Removal, ...]:
     """What a list in state.yaml says. An entry that cannot be read removes nothing."""
-    found = []
+    read = []
     for item in items if isinstance(items, list) else []:
         if not isinstance(item, Mapping):
             continue
         try:
             at = _at(item)
-            found.append(Removal(str(item["cluster"]), str(item["object"]), str(item["uid"]), str(item["by"]), at))
+            read.append(Removal(str(item["cluster"]), str(item["object"]), str(item["uid"]), str(item["by"]), at))
         except (KeyError, ValueError):
             continue
-    return tuple(found)
+    return tuple(read)
 
 
 def reconciliations(items: object) -> tuple[Reconciliation, ...]:
     """What a list in state.yaml says. An entry that cannot be read asks for nothing."""
-    found = []
+    read = []
     for item in items if isinstance(items, list) else []:
         if not isinstance(item, Mapping):
             continue
         try:
-            found.append(Reconciliation(str(item["of"]), str(item["by"]), _at(item)))
+            read.append(Reconciliation(str(item["of"]), str(item["by"]), _at(item)))
         except (KeyError, ValueError):
             continue
-    return tuple(found)
+    return tuple(read)
 
 
 def _covers(of: str, cluster: ClusterName, key: ObjectKey) -> bool:
