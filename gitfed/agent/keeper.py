@@ -43,6 +43,8 @@ log = logging.getLogger("gitfed.agent")
 
 _SOON = 0.02
 """Seconds in which what happens is told together."""
+_TOGETHER = 0.1
+"""The same while more is to be done than can be under way: each telling costs both sides some work."""
 _LOOK = 1.0
 """Seconds between two looks at what nobody tells of."""
 _CENSUS = 10.0
@@ -280,7 +282,7 @@ class Keeper:
         try:
             while True:
                 await self._pause()
-                await asyncio.sleep(_SOON)
+                await asyncio.sleep(_TOGETHER if len(self._list.open) > self._concurrency else _SOON)
                 now = loop.time()
                 everything = now - census >= _CENSUS
                 if everything:
@@ -320,7 +322,8 @@ class Keeper:
             return
         state = state_of(member, list_number=self._list.number, led=self._given.term)
         sharing = values.SHARING in self.heard.values
-        if self.reporter.tell(member, state, everything=everything, endpoints=sharing):
+        begins = self._list.begins
+        if self.reporter.tell(member, state, begins=begins, everything=everything, endpoints=sharing):
             self.poke()
         if state.behind:
             self._wake.set()

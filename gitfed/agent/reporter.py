@@ -7,6 +7,7 @@ busy, the last.
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from dataclasses import replace
 
 from gitfed.agent_protocol import values
@@ -33,6 +34,8 @@ class Reporter:
         """What was told of each object, by identity."""
         self._facts: ClusterFacts | None = None
         self._over: dict[ObjectKey, Over] = {}
+        self._ended: dict[ObjectKey, None] = {}
+        """Of which of these nothing was told yet."""
         self._number = 0
         self._news = 0
         """Values that became other ones since it was last told."""
@@ -62,34 +65,51 @@ class Reporter:
         drift: bool = False,
     ) -> None:
         self._number += 1
-        self._over[key] = over = Over(task, self._number, action, left, drift, result)
-        self._put(values.of(values.OVER, key), values.OVERS.json(over))
+        self._over[key] = Over(task, self._number, action, left, drift, result)
+        self._ended[key] = None
 
     def keep_only(self, keys: set[ObjectKey]) -> None:
         """What became of other changes nobody asks any more."""
         for key in self._over.keys() - keys:
             del self._over[key]
+            self._ended.pop(key, None)
             self._drop(values.of(values.OVER, key))
 
     # -- telling ------------------------------------------------------------------------------------------------
 
-    def tell(self, member: Member, state: State, *, everything: bool = False, endpoints: bool = False) -> bool:
-        """Bring what is told up to date; whether anything is news since the last time. `everything`: also what nobody
-        noted, as a status that moved. `endpoints`: the hub asks for what is known of endpoints."""
+    def tell(
+        self,
+        member: Member,
+        state: State,
+        *,
+        begins: Callable[[ObjectKey], bool] = lambda key: False,
+        everything: bool = False,
+        endpoints: bool = False,
+    ) -> bool:
+        """Bring what is told up to date; whether anything is news since the last time. `begins`: whether the hub's
+        change of an object had no result yet. `everything`: also what nobody noted, as a status that moved.
+        `endpoints`: the hub asks for what is known of endpoints."""
         objects = member.view.objects() if everything else {}
         if everything:
             self._dirty.update(key for key, live in objects.items() if self._sent.get(key) is not live)
             self._dirty.update(key for key in self._sent if key not in objects)
         dirty, self._dirty = self._dirty, set()
         for key in dirty:
-            live = member.view.get(key)
             name = values.of(values.OBJECT, key)
+            if name not in self.told and begins(key):
+                # So far there is the intention to make it, or a write whose result is told with it in a moment.
+                self._dirty.add(key)
+                continue
+            live = member.view.get(key)
             if live is None:
                 self._sent.pop(key, None)
                 self._drop(name)
                 continue
-            self._sent[key] = live
+            self._sent[key] = live = _as_written_down(live, member)
             self._put(name, values.OBJECTS.json(live))
+        for key in self._ended:
+            self._put(values.of(values.OVER, key), values.OVERS.json(self._over[key]))
+        self._ended.clear()
         if member.facts is not self._facts and member.asked:
             self._facts = member.facts
             self._put(values.FACTS, values.FACTS_OF.json(member.facts))
@@ -128,6 +148,14 @@ class Reporter:
         if name in self.told:
             self.told.drop(name)
             self._news += 1
+
+
+def _as_written_down(live: LiveObject, member: Member) -> LiveObject:
+    """With the uid that its entry is about to get: until then entry and label prove together that it is ours."""
+    if member.worker is None or not live.uid or live.entry is None or live.entry.uid:
+        return live
+    entry = member.worker.entry_to_come(live.key)
+    return live if entry is None or entry.uid != live.uid else replace(live, entry=entry)
 
 
 def state_of(member: Member, *, list_number: int, led: int | None) -> State:

@@ -36,6 +36,8 @@ class WorkList:
         self._reporter = reporter
         self._told: dict[ObjectKey, Any] = {}
         """What the tasks were made of: the hub's word."""
+        self._tried: set[ObjectKey] = set()
+        """Of which open changes there was a result, and they are tried again."""
         self._written: dict[ObjectKey, str] = {}
         """Digests that lists had written."""
 
@@ -67,10 +69,12 @@ class WorkList:
             if known == task and key in open_before:
                 self.open[key] = open_before[key]
             elif known != task:
+                self._tried.discard(key)
                 bodies = {one: body(one) for one in task.bodies}
                 self.open[key] = task.change(self._cluster, bodies, member.view.get(key))
         entries = [values.ENTRIES.read(value) for value in _of(heard, values.ENTRY).values()]
         self.number = number
+        self._tried &= self.open.keys()
         self._reporter.keep_only(set(self.tasks))
         self._written = {key: digest for key, digest in self._written.items() if key in wanted}
         if member.worker is not None:
@@ -97,7 +101,9 @@ class WorkList:
         """`left`: it is tried again."""
         key = change.key
         task, own = self.tasks.get(key), key in self.repairs
-        if not left:
+        if left:
+            self._tried.add(key)
+        else:
             self.open.pop(key, None)
             self.repairs.pop(key, None)
         if own and result.outcome in _WRITTEN:
@@ -106,6 +112,10 @@ class WorkList:
             self._written[key] = task.manifest.digest
         number = task.id if task is not None else 0
         self._reporter.finished(key, number, change.action, result, left=left, drift=change.drift)
+
+    def begins(self, key: ObjectKey) -> bool:
+        """Whether its change in the list had no result yet."""
+        return key in self.open and key not in self._tried
 
     def has_written(self, key: ObjectKey, digest: str) -> bool:
         """Whether a list wrote this very version."""

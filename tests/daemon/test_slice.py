@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -17,6 +17,7 @@ from gitfed.daemon.fleet.pulled.slice import Slice
 from gitfed.daemon.fleet.pulled.worklist import PulledWorklist
 from gitfed.interpret.registry import Interpreter
 from gitfed.model.base import BindingId, Body, Digest, ObjectKey, Origin
+from gitfed.model.fleet import InventoryEntry, LiveObject
 from gitfed.model.plan import Action, Binding, Change, RenderedManifest
 from gitfed.text import canonical
 
@@ -198,3 +199,19 @@ def test_a_change_is_open_until_its_own_task_is_over() -> None:
     assert over(number)
     owner.reports.take(replica.Change({}, frozenset({values.of(values.OVER, KEY)})))
     assert worklist.has(KEY), "nobody says so any more"
+
+
+def test_what_was_done_is_not_asked_for_again_before_the_agent_told_what_came_of_it() -> None:
+    part, change = Slice("m", "acme"), _change("a")
+    part.submit([change], (), {}, (), ())
+    before, number = part.setup.list, part.tasks[KEY][0].id
+    entry = InventoryEntry(KEY, "", BindingId("b"), None)
+    intended = LiveObject(KEY, "m", uid="", resource_version="", ours=False, entry=entry)
+    again = replace(change, live=intended)  # a plan from before the object was heard of
+    part.submit([again], (), {KEY: number}, (), (), behind=True)
+    assert (part.setup.list, part.tasks[KEY][0].id) == (before, number)
+    other = _change("b")
+    part.submit([other], (), {KEY: number}, (), (), behind=True)
+    assert (part.setup.list, part.tasks[KEY][0].id) == (before + 1, number + 1), "it is another order"
+    part.submit([other], (), {KEY: number + 1}, (), (), behind=False)
+    assert part.tasks[KEY][0].id == number + 2, "the agent told all, and the plan wants it still"

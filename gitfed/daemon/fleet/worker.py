@@ -92,6 +92,8 @@ class Worker:
         self._failures = 0
         self._paused_until = 0.0
         self._uids: dict[ObjectKey, InventoryEntry] = {}
+        self._writing: dict[ObjectKey, InventoryEntry] = {}
+        """Of these the ones that are being written down."""
         self._forget: dict[ObjectKey, str] = {}
         """Entries to be removed, with the uid that they had when that was decided: another one is another object."""
         self._written: dict[ObjectKey, tuple[str, str]] = {}
@@ -193,6 +195,10 @@ class Worker:
     def awaits(self, key: ObjectKey) -> bool:
         """Whether a change waits for something to happen to this object."""
         return self._queue.awaits(key)
+
+    def entry_to_come(self, key: ObjectKey) -> InventoryEntry | None:
+        """What the inventory will say of an object that was written, and does not say yet."""
+        return self._uids.get(key) or self._writing.get(key)
 
     @property
     def pending(self) -> int:
@@ -338,6 +344,7 @@ class Worker:
             return
         self._flushed_at = now
         uids, self._uids = self._uids, {}
+        self._writing = uids
         forget, self._forget = self._forget, {}
         known = self._inventory.entries
         stale = [key for key, uid in forget.items() if key in known and known[key].uid == uid]
@@ -350,6 +357,8 @@ class Worker:
             self._uids = {**uids, **self._uids}
             self._forget = {**forget, **self._forget}
             raise
+        finally:
+            self._writing = {}
 
     def _blocked(self, change: Change) -> ObjectKey | None:
         """What has to happen first: its own entry has to be written, or that object be healthy in the same cluster."""

@@ -192,8 +192,11 @@ class Slice:
         done: Mapping[ObjectKey, int],
         entries: Iterable[InventoryEntry],
         forget: Iterable[ObjectKey],
+        *,
+        behind: bool = False,
     ) -> None:
-        """The list. `done`: the task of each object that the agent is through with; asked for again, it is another."""
+        """The list. `done`: the task of each object that the agent is through with; asked for again, it is another.
+        `behind`: what came of them was not told of all yet, so a plan may ask again for what is there."""
         before, self.tasks = self.tasks, {}
         self.too_large = {}
         news = False
@@ -205,6 +208,9 @@ class Slice:
                 self.tasks[change.key] = old  # while a roll-out goes on, each plan asks for most of it once more
                 continue
             task = Task.of(change, number=old[0].id if old else 0, urgent=is_urgent)
+            if behind and old is not None and not is_open and _is_same(task, old[0]):
+                self.tasks[change.key] = old
+                continue
             fresh = old is None or task != old[0] or not is_open
             if fresh:
                 task = replace(task, id=self._number + 1)
@@ -267,6 +273,11 @@ class Slice:
             if not self._bodies[digest]:
                 del self._bodies[digest], self._texts[digest]
                 self.told.drop(f"{values.BODY}{digest}")
+
+
+def _is_same(task: Task, other: Task) -> bool:
+    """Whether it is the same order, whatever was known of the object when it was given."""
+    return replace(task, seen=other.seen, urgent=other.urgent) == other
 
 
 def _is_written(binding: Binding, cluster: ClusterName) -> bool:

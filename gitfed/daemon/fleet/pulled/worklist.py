@@ -50,7 +50,9 @@ class PulledWorklist:
         entries: Iterable[InventoryEntry] = (),
         forget: Iterable[ObjectKey] = (),
     ) -> None:
-        self._slice.submit(changes, urgent, self._owner.reports.done, entries, forget)
+        reports = self._owner.reports
+        behind = reports.state is not None and reports.state.behind
+        self._slice.submit(changes, urgent, reports.done, entries, forget, behind=behind)
         self._owner.submitted()
         known, self._refused = self._refused, {}
         for key, (change, size) in self._slice.too_large.items():
