@@ -30,6 +30,9 @@ from gitfed.reading.state_trust import StateTrust
 
 log = logging.getLogger("gitfed.record")
 
+_MOST_OTHERS = 100
+"""Commits of others that are looked at, the newest ones."""
+
 
 class Record:
     """The state branch of one daemon. Methods block. The cycle calls them from a thread, one at a time; `exchange`, the
@@ -93,7 +96,7 @@ class Record:
             self.trust.left_out = ""
         if self._url and self.trust and self.trust.doubts(self._branch.repository, self._branch.head()):
             self._branch.forget()
-        ours = self._branch.head()
+        ours, before = self._branch.head(), self._pushed
         if self._url:
             try:
                 self._pushed = self._branch.pull(self._url, keep=True, believed=self._believed)
@@ -107,7 +110,7 @@ class Record:
         self.state = self._branch.read()
         self._tried = self._pushed or self.state.commit
         found = self.state.decisions
-        problems = (*found.problems, *self._left_out())
+        problems = (*found.problems, *self._left_out(), *self._others(before, ours))
         self.state = replace(self.state, decisions=replace(found, problems=problems, doubtful=self._doubtful(ours)))
         return self.state.decisions
 
@@ -118,6 +121,21 @@ class Record:
             place = Origin(self._branch.ref.removeprefix("refs/heads/"))
             hint = "orders count if one of spec.guards.operators or approvers signs them"
             yield Problem(place, f"what was pushed here is left out: {why}", hint, Severity.WARNING)
+
+    def _others(self, before: Commit | None, ours: Commit | None) -> Iterator[Problem]:
+        """That another daemon, or somebody's `gitfed apply`, decides for this repository while we do. `before`: where
+        the other side stood when we read or pushed it last, so what came since is not ours."""
+        theirs, repository = self._pushed, self._branch.repository
+        if not self._alone or before is None or theirs is None or theirs == before:
+            return
+        base = ours if ours is not None and repository.is_ancestor(ours, theirs) else before
+        for one in repository.log(theirs, limit=_MOST_OTHERS, since=base):
+            if state_commits.read(one.subject, one.body).act is not None:
+                place = Origin(self._branch.ref.removeprefix("refs/heads/"))
+                hint = "run one daemon for a repository, or give each of them --leader-elect"
+                message = f"another gitfed decides here, too: commit {one.commit[:12]}"
+                yield Problem(place, message, hint, Severity.WARNING)
+                return
 
     def _doubtful(self, ours: Commit | None) -> frozenset[tuple[ObjectKey, ClusterName]]:
         """Evictions that are not in `ours`, what we had before, and that no person ordered: another engine wrote them,

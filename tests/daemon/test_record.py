@@ -39,6 +39,13 @@ def decide(ours: Record, cluster: str) -> None:
     ours.write(decisions, results={}, held=(), message=state_commits.acted(Act.DECIDED, cluster), now=WHEN)
 
 
+def _order(other: Record, applied: str) -> None:
+    """A person's, of no matter what."""
+    decisions = replace(other.state.decisions, applied_commit=Commit(applied * 40))
+    message = state_commits.ordered(state_commits.Order.SUSPEND, "Suspend shop/web")
+    other.write(decisions, results={}, held=(), message=message, now=WHEN)
+
+
 def clusters(ours: Record) -> list[str]:
     return [share.cluster for share in ours.state.decisions.bindings[WEB].shares]
 
@@ -83,6 +90,40 @@ def test_what_somebody_else_decided_meanwhile_counts_and_not_what_we_could_not_p
     with pytest.raises(errors.StateConflict, match="by somebody else"):
         ours.exchange()
     assert clusters(record(tmp_path / "a.git", there)) == ["m3"]
+
+
+def test_another_daemon_that_decides_is_named_and_an_order_is_none(tmp_path: Path, there: Path) -> None:
+    ours = record(tmp_path / "a.git", there)
+    decide(ours, "m1")
+    ours.exchange()
+    other = record(tmp_path / "b.git", there)
+    decide(other, "m3")
+    other.exchange()
+    decided = other.state.commit
+    _order(other, "1")
+    other.exchange()
+    assert ours.exchange()
+    assert decided is not None
+    assert [str(one) for one in ours.load().problems] == [
+        f"gitfed/state: warning: another gitfed decides here, too: commit {decided[:12]} "
+        "(run one daemon for a repository, or give each of them --leader-elect)"
+    ]
+    assert ours.load().problems == (), "it is named until the branch is read anew"
+    _order(other, "2")
+    other.exchange()
+    assert ours.exchange()
+    assert ours.load().problems == ()
+
+
+def test_a_push_whose_answer_was_lost_is_no_other_daemon(tmp_path: Path, there: Path) -> None:
+    ours = record(tmp_path / "a.git", there)
+    decide(ours, "m1")
+    ours.exchange()
+    before = ours.state.commit
+    decide(ours, "m2")
+    StateBranch(clone(tmp_path / "a.git"), bindings).push(str(there), expected=before, commit=ours.state.commit)
+    assert ours.load().problems == ()
+    assert clusters(ours) == ["m2"]
 
 
 def test_an_answer_tells_whether_somebody_else_wrote(tmp_path: Path, there: Path) -> None:
