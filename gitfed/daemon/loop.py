@@ -15,6 +15,8 @@ _RUSH = 3.0
 """The same while more is to be written than can be: a plan costs time in which nothing is sent."""
 _CALM = 0.03
 """Seconds between two cycles that only clusters woke: their own events come in swarms."""
+_TICK, _LONGEST = 0.01, 0.1
+"""Seconds between two looks at the fleet meanwhile."""
 
 
 async def run_cycles(engine: Engine, *, poll: Callable[[], float] = lambda: 60.0) -> None:
@@ -67,6 +69,7 @@ async def _calm(engine: Engine, took: float) -> None:
     """
     began, fleet = time.monotonic(), engine.fleet
     while not engine.commits.due:
+        looked = time.monotonic()
         newcomers = fleet.newcomers()
         if newcomers and not fleet.awaited():
             break  # they have no list at all yet, and nobody else will come who could share a cycle with them
@@ -75,9 +78,11 @@ async def _calm(engine: Engine, took: float) -> None:
             pause = _RUSH
         elif fleet.busy() and not newcomers and not fleet.differs:
             pause = _BUSY
-        if time.monotonic() - began >= pause:
+        now = time.monotonic()
+        if now - began >= pause:
             break
-        await asyncio.sleep(0.01)
+        # In a large fleet a look takes milliseconds: what waits calmly must not keep the loop from who brings news.
+        await asyncio.sleep(min(_LONGEST, max(_TICK, 10 * (now - looked))))
 
 
 def _falls_due(engine: Engine) -> float | None:

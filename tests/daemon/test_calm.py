@@ -18,14 +18,20 @@ class Stage:
     def __init__(self, monkeypatch: pytest.MonkeyPatch, *, took: float, away: int) -> None:
         self.now, self.away, self.waiting, self.cycles = 0.0, away, 0, 0
         self.took = took
+        self.looks, self.look_takes = 0, 0.0
         self._events: list[tuple[float, Callable[[], None]]] = []
         fleet = SimpleNamespace(
-            newcomers=lambda: self.waiting > 0, awaited=lambda: self.away > 0, rush=set(), busy=lambda: False,
+            newcomers=self._look, awaited=lambda: self.away > 0, rush=set(), busy=lambda: False,
             differs=False,
         )  # fmt: skip
         self.engine: Any = SimpleNamespace(commits=SimpleNamespace(due=False), fleet=fleet)
         monkeypatch.setattr(loop, "time", SimpleNamespace(monotonic=lambda: self.now))
         monkeypatch.setattr(loop, "asyncio", SimpleNamespace(sleep=self._sleep))
+
+    def _look(self) -> bool:
+        self.looks += 1
+        self.pass_time(self.look_takes)
+        return self.waiting > 0
 
     async def _sleep(self, seconds: float) -> None:
         self.pass_time(seconds)
@@ -80,3 +86,10 @@ async def test_a_push_ends_the_calm(monkeypatch: pytest.MonkeyPatch) -> None:
     stage.at(2.1, lambda: setattr(stage.engine.commits, "due", True))
     await stage.cycle()
     assert round(stage.now, 1) == 2.1
+
+
+async def test_looking_at_a_large_fleet_takes_a_tenth_of_the_calm(monkeypatch: pytest.MonkeyPatch) -> None:
+    stage = Stage(monkeypatch, took=1.0, away=1)
+    stage.look_takes = 0.005
+    await stage.cycle()
+    assert stage.looks <= 20, "of 5 ms in one second"
