@@ -68,8 +68,8 @@ def ask(manifest: Manifest, decision: Decision | None, binder: Binder) -> Placem
                 why="every cluster",
             )
         )
-    found = binder.policies.best(manifest)
-    if found.policy is None:
+    match = binder.policies.best(manifest)
+    if match.policy is None:
         return PlacementResult(
             Binding(
                 binding_id(manifest.key),
@@ -84,7 +84,7 @@ def ask(manifest: Manifest, decision: Decision | None, binder: Binder) -> Placem
                 why="no policy selects it",
             )
         )
-    return _ask(found.policy, found.losers, manifest, decision, binder)
+    return _ask(match.policy, match.losers, manifest, decision, binder)
 
 
 def implied(
@@ -259,8 +259,8 @@ def answer(
     if decision is not None and decision.undone is not None:
         return fallback.without_stuck(asked, decision, decision.undone, binder, room())
     if request.needs_room:
-        known = schedules.by_room.get(question)
-        result = known[0] if known is not None else None
+        cached = schedules.by_room.get(question)
+        result = cached[0] if cached is not None else None
     else:
         result = schedules.answers.get(question)
     if result is None:

@@ -102,7 +102,7 @@ def build(
         eased=world.step.eased,
         doubtful=world.step.doubtful,
         look_again=min(
-            (one for one in (world.step.look_again, world.numbers.look_again) if one is not None), default=None
+            (moment for moment in (world.step.look_again, world.numbers.look_again) if moment is not None), default=None
         ),
         scaling=world.numbers.scaling,
         held_decisions=held,
@@ -183,7 +183,7 @@ def _limited(
         held |= {key: HeldDecision(draft.bindings[key], verdict.undecided[key]) for key in new}
         world = replace(world, binder=replace(world.binder, undecided=frozenset(held)))
         questions = place.standing(memo.questions, world.decisions, world.binder)
-        draft = _draft(memo, world, questions, decisions, alike={one.manifest.key: one for one in draft.items})
+        draft = _draft(memo, world, questions, decisions, alike={item.manifest.key: item for item in draft.items})
         changes = operator_orders.suspend(draft.changes, decisions.suspensions)
         verdict = gate.together(verdict, limit(changes, draft.bindings), held.keys())
     memo.recomputed += memo.as_before.recomputed
@@ -249,18 +249,18 @@ def _implied_namespaces(
             alike.setdefault(space, {})[id(shares)] = shares
     for space, found_there in alike.items():
         targets.setdefault(space, set()).update(*(map(_CLUSTER, shares) for shares in found_there.values()))
-    found = []
+    implied = []
     for space in sorted(origins):
         if ObjectKey("", "Namespace", "", space) in world.repo.manifests or namespaces.is_reserved(
             space, world.repo.settings
         ):
             continue
         where = tuple(sorted(targets[space]))
-        known = memo.implied.get(space)
-        if known is None or known[0].origin != origins[space] or known[1] != where:
-            known = memo.implied[space] = (namespaces.implied(space, origins[space]), where)
-        found.append(known)
-    return found
+        cached = memo.implied.get(space)
+        if cached is None or cached[0].origin != origins[space] or cached[1] != where:
+            cached = memo.implied[space] = (namespaces.implied(space, origins[space]), where)
+        implied.append(cached)
+    return implied
 
 
 def _forget(memo: Memo, present: Set[ObjectKey]) -> None:

@@ -156,7 +156,7 @@ class BuildContext:
         if self.repo.settings.spec.sync.self_heal:
             return None
         orders = self.decisions.reconciliations
-        return frozenset(name for name in self.by_name for one in orders if one.covers(name, key))
+        return frozenset(name for name in self.by_name for order in orders if order.covers(name, key))
 
     def settled(self, key: ObjectKey) -> frozenset[ClusterName] | None:
         """Clusters where this commit's version of an object was not written when the roll-out was over; None: anywhere.
@@ -184,31 +184,31 @@ def prepare(
     if memo.index is None or memo.policies != policies:
         memo.index, memo.policies = match.Index(*policies), policies
         memo.schedules.clear()
-    found, capacities = place.candidates(repo, fleet)
+    clusters, capacities = place.candidates(repo, fleet)
     earlier, memo.collected = memo.collected, {}
     step = failover.step(
         repo,
         fleet,
         decisions,
-        found,
+        clusters,
         memo.index,
         StatusReader(memo.states, lambda copy: status.collected(copy, interpreter, memo.collected, earlier)[:2]),
         now,
     )
-    found, decisions = step.candidates, step.decisions
+    clusters, decisions = step.candidates, step.decisions
     standing = HoldState(
-        frozenset((one.kind, one.metadata.namespace, one.metadata.name) for one in repo.overrides),
+        frozenset((policy.kind, policy.metadata.namespace, policy.metadata.name) for policy in repo.overrides),
         decisions.suspensions,
         repo.unread,
-        frozenset(match.ref(one) for one in chain(*policies)) if repo.unread else frozenset(),
+        frozenset(match.ref(policy) for policy in chain(*policies)) if repo.unread else frozenset(),
     )
     if standing != memo.standing:
         memo.standing = standing
-    candidates = _with_definitions(memo, found, repo, decisions, interpreter, now)
+    candidates = _with_definitions(memo, clusters, repo, decisions, interpreter, now)
     if candidates != memo.candidates:
         memo.candidates = candidates
         memo.schedules.forget_clusters()
-        names, places = frozenset(one.name for one in candidates), tuple(map(_place, candidates))
+        names, places = frozenset(candidate.name for candidate in candidates), tuple(map(_place, candidates))
         memo.names = memo.names if memo.names == names else names
         memo.places = memo.places if memo.places == places else places
     memo.room.use(capacities, memo.schedules)
@@ -257,7 +257,7 @@ def _broken(memo: Memo, repo: RepoSnapshot, fleet: FleetSnapshot, interpreter: I
     """Templates that no cluster would take; `memo.judge` is who says so."""
     versions = dict.fromkeys(repo.clusters, "")
     versions |= {name: facts.kubernetes_version for name, facts in fleet.clusters.items()}
-    bodies = (one.body for one in place.definitions(repo))
+    bodies = (manifest.body for manifest in place.definitions(repo))
     judge = schema_check.judge(memo.judge, interpreter.kubernetes, bodies, versions)
     if judge is not memo.judge:
         memo.judge = judge
@@ -273,7 +273,7 @@ def _place(candidate: Candidate) -> Candidate:
 
 def _with_definitions(
     memo: Memo,
-    found: tuple[Candidate, ...],
+    clusters: tuple[Candidate, ...],
     repo: RepoSnapshot,
     decisions: Decisions,
     interpreter: Interpreter,
@@ -282,12 +282,17 @@ def _with_definitions(
     """See `place.with_definitions`; done again only when a definition, its decision, a policy or a cluster changed."""
     defining = place.definitions(repo)
     if not defining:
-        return found
+        return clusters
     assert memo.index is not None
-    asked = (found, memo.index, memo.standing, *((one, decisions.bindings.get(one.key)) for one in defining))
+    asked = (
+        clusters,
+        memo.index,
+        memo.standing,
+        *((manifest, decisions.bindings.get(manifest.key)) for manifest in defining),
+    )
     if memo.defined is None or memo.defined[0] != asked:
-        binder = Binder(memo.index, found, interpreter, Schedules(), repo.settings, now, standing=memo.standing)
-        memo.defined = (asked, place.with_definitions(found, defining, decisions, binder))
+        binder = Binder(memo.index, clusters, interpreter, Schedules(), repo.settings, now, standing=memo.standing)
+        memo.defined = (asked, place.with_definitions(clusters, defining, decisions, binder))
     return memo.defined[1]
 
 

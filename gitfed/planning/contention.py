@@ -76,7 +76,9 @@ class Room:
             return
         before, self.capacities = self.capacities, capacities
         self._pristine = None
-        self.allowances = Allowances({name: one.quotas for name, one in capacities.items() if one is not None})
+        self.allowances = Allowances(
+            {name: capacity.quotas for name, capacity in capacities.items() if capacity is not None}
+        )
         names = before.keys() | capacities.keys()
         schedules.forget_room({name for name in names if before.get(name) != capacities.get(name)})
 
@@ -148,25 +150,29 @@ def place(
 
 def _answer(asked: PlacementQuery, binder: Binder, room: Room, taken: _Taken | None, peers: _Peers) -> PlacementResult:
     key, (beside, away_from) = asked.manifest.key, peers.around(asked)
-    known = room.answered.get(key)
-    if known is not None and known.asked is not asked:
-        known = None
-    last = known.bound if known is not None else None
-    if known is not None and not (known.candidates is binder.candidates and known.capacities is room.capacities):
-        known = None
+    previous = room.answered.get(key)
+    if previous is not None and previous.asked is not asked:
+        previous = None
+    last = previous.bound if previous is not None else None
+    if previous is not None and not (
+        previous.candidates is binder.candidates and previous.capacities is room.capacities
+    ):
+        previous = None
     reads: tuple[ClusterName, ...] = ()
     trace, space = b"", allowance.ANYWHERE
     if taken is not None and asked.request.needs_room:
         reads = (
-            known.reads if known is not None else binder.schedules.reads(asked.asks, asked.request, binder.candidates)
+            previous.reads
+            if previous is not None
+            else binder.schedules.reads(asked.asks, asked.request, binder.candidates)
         )
         trace, space = taken.trace(reads), taken.space_of(asked)
     if key == room.watched:
         asks = replace(asked.request, beside=beside, away_from=away_from, space=space)
         room.turn = schedule.Turn(asks, taken.room_for(asked) if taken is not None else None)
     others = Others(trace, space, beside, away_from)
-    if known is not None and known.others == others:
-        return known.bound
+    if previous is not None and previous.others == others:
+        return previous.bound
     room_for = functools.partial(taken.room_for, asked) if taken is not None else dict
     bound = bind.answer(asked, binder, room_for, others, reads, last)
     if asked.decides(bound):
@@ -256,8 +262,8 @@ class _Peers:
     @staticmethod
     def _groups(asked: PlacementQuery) -> list[tuple[str, str, bool]]:
         namespace = asked.manifest.key.namespace
-        found = [(namespace, asked.group, False)] if asked.group else []
-        return [*found, (namespace, asked.apart, True)] if asked.apart else found
+        groups = [(namespace, asked.group, False)] if asked.group else []
+        return [*groups, (namespace, asked.apart, True)] if asked.apart else groups
 
 
 class _Taken:
@@ -302,13 +308,13 @@ class _Taken:
     def room_for(self, asked: PlacementQuery) -> schedule.Room:
         request = asked.request
         if request.counts_sets:
-            found = self._rooms.sets(request.components)
+            available = self._rooms.sets(request.components)
         else:
-            found = self._rooms.of(_requirements(request), asked.shape)
+            available = self._rooms.of(_requirements(request), asked.shape)
         if (space := self.space_of(asked)) is allowance.ANYWHERE:
-            return found
-        one = request.components if request.counts_sets else allowance.of_replica(_requirements(request))
-        return self._allowances.limit(found, space, one)
+            return available
+        unit = request.components if request.counts_sets else allowance.of_replica(_requirements(request))
+        return self._allowances.limit(available, space, unit)
 
 
 def _requirements(request: schedule.Request) -> Body | None:

@@ -94,9 +94,9 @@ class Binder:
 
     def why_suspended(self, key: ObjectKey, decision: Decision | None) -> str:
         """Why nothing is to be decided for a template now; "" when something may be."""
-        for one in self.standing.suspensions:
-            if one.scheduling and one.of in (EVERYTHING, str(key)):
-                return str(one)
+        for suspension in self.standing.suspensions:
+            if suspension.scheduling and suspension.of in (EVERYTHING, str(key)):
+                return str(suspension)
         if decision is not None and decision.scheduling_suspended:
             return "scheduling is suspended on its binding"
         return ""

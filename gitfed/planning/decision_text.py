@@ -38,22 +38,22 @@ def lines(plan: Plan, decisions: Decisions, recorded: Collection[ObjectKey]) -> 
         yield f"{key} is gone"
 
 
-def about(key: ObjectKey, found: Iterable[str]) -> list[str]:
+def about(key: ObjectKey, sentences: Iterable[str]) -> list[str]:
     """Those of these sentences that are about an object, without its name."""
     name = str(key)
     return [
-        one.removeprefix(name).removeprefix(":").strip().removeprefix("→ ")
-        for one in found
-        if one.startswith((f"{name} ", f"{name}: "))
+        sentence.removeprefix(name).removeprefix(":").strip().removeprefix("→ ")
+        for sentence in sentences
+        if sentence.startswith((f"{name} ", f"{name}: "))
     ]
 
 
 def body(plan: Plan, decisions: Decisions, recorded: Collection[ObjectKey]) -> tuple[str, ...]:
     """The reasons that a state commit names: what was decided and why."""
-    found = list(lines(plan, decisions, recorded))
-    if len(found) > _MOST:
-        found = [*found[:_MOST], f"… and {len(found) - _MOST} more"]
-    return tuple(found)
+    written = list(lines(plan, decisions, recorded))
+    if len(written) > _MOST:
+        written = [*written[:_MOST], f"… and {len(written) - _MOST} more"]
+    return tuple(written)
 
 
 def facts(plan: Plan) -> str:

@@ -46,7 +46,9 @@ def attach(
     """The bounds, with what is needed elsewhere going there too. What is undecided stays where it was needed before."""
     interpreter = binder.interpreter
     owners = {key: bound for key, bound in bounds.items() if bound.binding.propagates_deps and key.namespace}
-    remembered = {key: one for key, one in decisions.bindings.items() if one.required_by and key in bounds}
+    remembered = {
+        key: decision for key, decision in decisions.bindings.items() if decision.required_by and key in bounds
+    }
     if not owners and not remembered:
         return bounds
     for gone in memory.keys() - owners.keys():
@@ -57,19 +59,23 @@ def attach(
         (repo.manifests[key] for key in owners if not _is_known(repo.manifests[key], interpreter, memory)), interpreter
     )
     for key, bound in owners.items():
-        found = _references(repo.manifests[key], interpreter, memory)
+        references = _references(repo.manifests[key], interpreter, memory)
         where = tuple(share.cluster for share in bound.binding.shares)
-        if isinstance(found, Answer):
-            wanted = _keys(found.value, key, repo)
+        if isinstance(references, Answer):
+            wanted = _keys(references.value, key, repo)
         else:
             # Nobody knows what it needs: what it needed before stays with it.
-            wanted = {k for k, one in remembered.items() if any(r.owner == key and r.clusters for r in one.required_by)}
+            wanted = {
+                k
+                for k, decision in remembered.items()
+                if any(r.owner == key and r.clusters for r in decision.required_by)
+            }
             problem = Problem(
                 bound.binding.origin,
-                f"{key}: its dependencies are unknown: {found.reason}",
+                f"{key}: its dependencies are unknown: {references.reason}",
                 "those that it had stay with it",
                 Severity.WARNING,
-                found.cause,
+                references.cause,
             )
             answered[key] = replace(bound, problems=(*bound.problems, problem))
         for dependency in wanted:
@@ -78,7 +84,11 @@ def attach(
     for key in needs.keys() | remembered.keys():
         needed = needs.get(key, {})
         if key in binder.undecided and key in remembered:
-            needed = {one.owner: one.clusters for one in remembered[key].required_by if one.clusters}
+            needed = {
+                requirement.owner: requirement.clusters
+                for requirement in remembered[key].required_by
+                if requirement.clusters
+            }
         answered[key] = _attached(answered[key], decisions.bindings.get(key), needed, answered, live)
     return answered
 
@@ -90,13 +100,13 @@ def _references(manifest: Manifest, interpreter: Interpreter, memory: Memory) ->
 
 
 def _is_known(manifest: Manifest, interpreter: Interpreter, memory: Memory) -> bool:
-    known = memory.get(manifest.key)
-    return known is not None and known[0] is manifest and known[1] is interpreter
+    cached = memory.get(manifest.key)
+    return cached is not None and cached[0] is manifest and cached[1] is interpreter
 
 
 def _keys(references: Iterable[Body], owner: ObjectKey, repo: RepoSnapshot) -> set[ObjectKey]:
     """The objects of the repository that references mean. One that is not there yet is found when it is."""
-    found: set[ObjectKey] = set()
+    keys: set[ObjectKey] = set()
     for reference in references:
         group, kind = group_of(str(reference.get("apiVersion") or "")), str(reference.get("kind") or "")
         space, name = str(reference.get("namespace") or ""), reference.get("name")
@@ -106,15 +116,15 @@ def _keys(references: Iterable[Body], owner: ObjectKey, repo: RepoSnapshot) -> s
             if named not in repo.manifests and not space:
                 named = ObjectKey(group, kind, owner.namespace, str(name))
             if named in repo.manifests:
-                found.add(named)
+                keys.add(named)
         elif isinstance(reference.get("labelSelector"), Mapping):
             matches = selector.from_body(reference["labelSelector"])
-            found.update(
+            keys.update(
                 key
                 for key, manifest in repo.manifests.items()
                 if key[:3] == (group, kind, space) and matches((manifest.body["metadata"].get("labels")) or {})
             )
-    return found
+    return keys
 
 
 def _attached(
@@ -166,7 +176,7 @@ def _remembered(
     live: LiveState | None,
 ) -> Iterator[Dependent]:
     """Who needs it, and who needed it and may still have a copy that does, sorted."""
-    before = {one.owner: {*one.clusters, *one.still_in} for one in previous}
+    before = {requirement.owner: {*requirement.clusters, *requirement.still_in} for requirement in previous}
     for owner in sorted(needed.keys() | before.keys()):
         now = needed.get(owner, ())
         then = before.get(owner, set())
@@ -188,8 +198,10 @@ def _may_run(owner: ObjectKey, cluster: ClusterName, live: LiveState) -> bool:
 
 def _essential(requirements: Iterable[Dependent], *, keep_one: bool) -> tuple[Dependent, ...]:
     """Those that name a cluster; `keep_one`: one at least, as the memory that there was any."""
-    found = tuple(requirements)
-    return tuple(one for one in found if one.clusters or one.still_in) or (found[:1] if keep_one else ())
+    listed = tuple(requirements)
+    return tuple(requirement for requirement in listed if requirement.clusters or requirement.still_in) or (
+        listed[:1] if keep_one else ()
+    )
 
 
 def _mixed(what: str, binding: Binding, answers: Mapping[ObjectKey, bool]) -> Iterator[Problem]:
@@ -211,8 +223,8 @@ def up_to_date(
     unfinished = {change.cluster for change in changes}
     return frozenset(
         name
-        for one in rendered
-        for name in one.clusters
+        for manifest in rendered
+        for name in manifest.clusters
         if name not in unfinished and name in live and live[name].ours and live[name].health is Health.CURRENT
     )
 
@@ -227,8 +239,13 @@ def let_go(bound: PlacementResult, finished: Mapping[ObjectKey, frozenset[Cluste
     assert decision is not None
     required = _essential(
         (
-            replace(one, still_in=tuple(name for name in one.still_in if name not in finished.get(one.owner, ())))
-            for one in decision.required_by
+            replace(
+                requirement,
+                still_in=tuple(
+                    name for name in requirement.still_in if name not in finished.get(requirement.owner, ())
+                ),
+            )
+            for requirement in decision.required_by
         ),
         keep_one=bound.binding.policy is None,
     )
@@ -240,15 +257,15 @@ def let_go(bound: PlacementResult, finished: Mapping[ObjectKey, frozenset[Cluste
 def still_needed(binding: Binding) -> dict[ClusterName, str]:
     """Clusters that it is to leave, but where a copy of something may still refer to it, and of what."""
     required = binding.decision.required_by if binding.decision is not None else ()
-    return {name: str(one.owner) for one in reversed(required) for name in one.still_in}
+    return {name: str(requirement.owner) for requirement in reversed(required) for name in requirement.still_in}
 
 
 def owners(bounds: Mapping[ObjectKey, PlacementResult]) -> dict[ObjectKey, frozenset[ObjectKey]]:
     """The objects that something needs or needed, and what: those that are owners themselves come first."""
-    found = {
-        key: frozenset(one.owner for one in bound.binding.decision.required_by)
+    owners_by_key = {
+        key: frozenset(requirement.owner for requirement in bound.binding.decision.required_by)
         for key, bound in bounds.items()
         if bound.binding.decision is not None and bound.binding.decision.required_by
     }
-    both = found.keys() & frozenset().union(*found.values())
-    return {key: found[key] for key in sorted(found, key=lambda key: key not in both)}
+    both = owners_by_key.keys() & frozenset().union(*owners_by_key.values())
+    return {key: owners_by_key[key] for key in sorted(owners_by_key, key=lambda key: key not in both)}

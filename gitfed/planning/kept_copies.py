@@ -50,11 +50,11 @@ _WAITING = frozenset(
 
 def of_changes(changes: Iterable[Change]) -> dict[ObjectKey, dict[ClusterName, Reason]]:
     """By object and cluster: what stays, and why."""
-    found: dict[ObjectKey, dict[ClusterName, Reason]] = {}
+    reasons: dict[ObjectKey, dict[ClusterName, Reason]] = {}
     for change in changes:
         if change.action is Action.KEEP and change.reason.code not in _WAITING:
-            found.setdefault(change.key, {})[change.cluster] = change.reason
-    return found
+            reasons.setdefault(change.key, {})[change.cluster] = change.reason
+    return reasons
 
 
 def may_be_in_use(change: Change) -> bool:
@@ -62,17 +62,17 @@ def may_be_in_use(change: Change) -> bool:
     return change.action is Action.DELETE and change.key[:2] in _HOLDERS
 
 
-def with_in_use(plan: Plan, found: InUse) -> Plan:
+def with_in_use(plan: Plan, in_use: InUse) -> Plan:
     """The plan as it will come out: what holds something of others stays, and says so.
 
     A build does not know that, so it wants the deletion, and whoever carries it out asks again until it may be done.
     The digest stays that of the build: it is the same plan.
     """
-    if not found or plan.changes is None:
+    if not in_use or plan.changes is None:
         return plan
     changes = tuple(
         replace(change, action=Action.KEEP, reason=Reason(ReasonCode.IN_USE_BY_OTHERS, detail=left))
-        if may_be_in_use(change) and (left := found.get((change.cluster, change.key)))
+        if may_be_in_use(change) and (left := in_use.get((change.cluster, change.key)))
         else change
         for change in plan.changes
     )

@@ -48,29 +48,29 @@ class Outlines:
 
     def of(self, manifest: Manifest, binding: Binding) -> tuple[RenderedManifest, ...]:
         """The classes of a template. Their digests name them, and their bodies are the template's."""
-        found = []
+        manifests = []
         for part in render_manifest.parts(manifest, binding):
             divided = binding.replicas is not None
             name = Digest(f"{manifest.key} {manifest.digest} {divided} {part[:3]}")
             if name not in self._parts:
                 self._parts[name] = manifest, binding, part
-            found.append(
+            manifests.append(
                 RenderedManifest(
                     manifest.key, binding.id, manifest.body, name, part.clusters, part.replicas, manifest.origin
                 )
             )
-        return tuple(found)
+        return tuple(manifests)
 
     def is_outline(self, rendered: RenderedManifest) -> bool:
         return rendered.digest in self._parts
 
     def made(self, name: Digest, cluster: ClusterName, make: Make) -> Rendered:
         """The manifest of an outline in a cluster, or why there is none."""
-        known = self._made.get((name, cluster))
-        if known is None:
+        rendered = self._made.get((name, cluster))
+        if rendered is None:
             manifest, binding, part = self._parts[name]
-            known = self._made[name, cluster] = make(manifest, binding, part._replace(clusters=(cluster,)))
-        return known
+            rendered = self._made[name, cluster] = make(manifest, binding, part._replace(clusters=(cluster,)))
+        return rendered
 
     def as_made(self, live: LiveObject, make: Make) -> LiveObject:
         """A copy that is as an outline says, with the digest of the manifest that it was made from."""

@@ -23,11 +23,11 @@ _CLUSTER = attrgetter("cluster")
 
 def together(problems: Iterable[Problem]) -> list[Problem]:
     """Sorted, each once; those of many objects that have the same cause as one, at the first of their places."""
-    found = sorted(set(problems))
+    distinct = sorted(set(problems))
     objects: dict[str, dict[str, Problem]] = {}
-    for one in found:
-        if one.cause:
-            objects.setdefault(one.cause, {}).setdefault(one.message.partition(": ")[0], one)
+    for problem in distinct:
+        if problem.cause:
+            objects.setdefault(problem.cause, {}).setdefault(problem.message.partition(": ")[0], problem)
     many = {cause: of for cause, of in objects.items() if len(of) > 1}
     grouped = [
         replace(
@@ -37,7 +37,7 @@ def together(problems: Iterable[Problem]) -> list[Problem]:
         )
         for cause, of in many.items()
     ]
-    return sorted([one for one in found if one.cause not in many] + grouped) if many else found
+    return sorted([problem for problem in distinct if problem.cause not in many] + grouped) if many else distinct
 
 
 def lost_clusters(repo: RepoSnapshot, decisions: Decisions, fleet: FleetSnapshot) -> Iterator[Problem]:
@@ -77,8 +77,8 @@ def failing(repo: RepoSnapshot, step: step.Step) -> Iterator[Problem]:
         yield Problem(repo.settings.origin, message, hint, Severity.WARNING)
     if step.paced:
         limit = repo.settings.spec.failover.max_evictions_per_minute
-        one = step.paced == 1
-        message = f"{step.paced} workload{'' if one else 's'} wait{'s' if one else ''} for a turn to leave"
+        single = step.paced == 1
+        message = f"{step.paced} workload{'' if single else 's'} wait{'s' if single else ''} for a turn to leave"
         hint = f"failover.maxEvictionsPerMinute is {limit}"
         yield Problem(repo.settings.origin, message, hint, Severity.WARNING)
 
@@ -99,13 +99,15 @@ def notes(world: BuildContext, bindings: Iterable[Binding]) -> tuple[str, ...]:
     if world.fleet.live is None:
         notes.append("Clusters not observed: changes are unknown.")
     else:
-        notes += _unread({name: one.error for name, one in world.live_clusters.items() if not one.inventory_read})
+        notes += _unread(
+            {name: cluster.error for name, cluster in world.live_clusters.items() if not cluster.inventory_read}
+        )
     past = world.decisions
     if past.guards is not None and past.guards != world.repo.settings.spec.guards:
         since = str(past.limits or past.applied_commit)[:7]
         notes.append(f"Limits are those of {since}: its own count when nothing of this commit is held.")
-    for one in world.decisions.suspensions:
-        notes.append(f"{one.of} is {one}.")
+    for suspension in world.decisions.suspensions:
+        notes.append(f"{suspension.of} is {suspension}.")
     notes += _scaled(world.numbers.scaling.scaled)
     notes += map(held_by, world.repo.unread)
     if world.repo.left_out:
@@ -116,13 +118,13 @@ def notes(world: BuildContext, bindings: Iterable[Binding]) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def _scaled(found: Mapping[ObjectKey, Scaled]) -> Iterator[str]:
-    for key, one in list(found.items())[:_EXAMPLES]:
-        rule = f" (rule {one.rule})" if one.rule else f" ({one.why})" if one.why else ""
-        start = f"its template's {one.declared} is its starting point"
-        yield f"{key} has {one.replicas} replicas by {one.by}{rule}; {start}."
-    if len(found) > _EXAMPLES:
-        yield f"{len(found) - _EXAMPLES} more are scaled (gitfed get autoscalers)."
+def _scaled(scaled: Mapping[ObjectKey, Scaled]) -> Iterator[str]:
+    for key, scale in list(scaled.items())[:_EXAMPLES]:
+        rule = f" (rule {scale.rule})" if scale.rule else f" ({scale.why})" if scale.why else ""
+        start = f"its template's {scale.declared} is its starting point"
+        yield f"{key} has {scale.replicas} replicas by {scale.by}{rule}; {start}."
+    if len(scaled) > _EXAMPLES:
+        yield f"{len(scaled) - _EXAMPLES} more are scaled (gitfed get autoscalers)."
 
 
 def _unread(errors: Mapping[ClusterName, str]) -> Iterator[str]:
@@ -145,27 +147,34 @@ def held_by(file: UnreadFile) -> str:
 
 
 def _listed(possible: Sequence[Possible]) -> list[str]:
-    found = list(dict.fromkeys(map(_words, possible)))
-    return found if len(found) <= _EXAMPLES else [", ".join(found[:_EXAMPLES]) + ", …"]
+    descriptions = list(dict.fromkeys(map(_words, possible)))
+    return descriptions if len(descriptions) <= _EXAMPLES else [", ".join(descriptions[:_EXAMPLES]) + ", …"]
 
 
-def _words(one: Possible) -> str:
-    kinds = "/".join(sorted(one.kinds)) if one.kinds is not None else "every kind" if one.names is None else "any kind"
-    names = f" {'/'.join(sorted(one.names))}" if one.names is not None else ""
-    spaces = sorted(filter(None, one.namespaces)) if one.namespaces is not None else []
+def _words(possible: Possible) -> str:
+    kinds = (
+        "/".join(sorted(possible.kinds))
+        if possible.kinds is not None
+        else "every kind"
+        if possible.names is None
+        else "any kind"
+    )
+    names = f" {'/'.join(sorted(possible.names))}" if possible.names is not None else ""
+    spaces = sorted(filter(None, possible.namespaces)) if possible.namespaces is not None else []
     where = f" in namespace {'/'.join(spaces)}" if spaces else ""
     return f"{kinds}{names}{where}"
 
 
 def starting_points(repo: RepoSnapshot) -> Iterator[str]:
     """Templates whose own number of replicas is not the last word."""
-    found = [one for one in repo.autoscalers if one.target in repo.manifests]
-    for one in found[:_EXAMPLES]:
-        replicas = (repo.manifests[one.target].body.get("spec") or {}).get("replicas")
+    autoscalers = [autoscaler for autoscaler in repo.autoscalers if autoscaler.target in repo.manifests]
+    for autoscaler in autoscalers[:_EXAMPLES]:
+        replicas = (repo.manifests[autoscaler.target].body.get("spec") or {}).get("replicas")
         if isinstance(replicas, int):
-            yield f"the {replicas} replicas of {one.target} are its starting point: {one.key} decides how many it has"
-    if len(found) > _EXAMPLES:
-        yield f"{len(found) - _EXAMPLES} more autoscalers decide numbers of replicas (gitfed get autoscalers)"
+            start = f"the {replicas} replicas of {autoscaler.target} are its starting point"
+            yield f"{start}: {autoscaler.key} decides how many it has"
+    if len(autoscalers) > _EXAMPLES:
+        yield f"{len(autoscalers) - _EXAMPLES} more autoscalers decide numbers of replicas (gitfed get autoscalers)"
 
 
 def left_out(paths: Sequence[str]) -> str:

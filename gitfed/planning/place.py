@@ -64,7 +64,7 @@ def candidates(
     The two are kept apart, because a change of room alone concerns only what is placed by room. Facts that neither
     filter nor estimate reads (conditions, times) are dropped: their change recomputes nothing.
     """
-    found: list[Candidate] = []
+    clusters: list[Candidate] = []
     capacities: dict[ClusterName, Capacity | None] = {}
     for name in sorted(repo.clusters.keys() | fleet.clusters.keys()):
         declared, facts = repo.clusters.get(name), fleet.clusters.get(name)
@@ -72,13 +72,13 @@ def candidates(
             continue
         seen = cluster.candidate(declared, facts or ClusterFacts(name, assumed=True))
         capacities[name] = capacity_of(seen, repo.settings)
-        found.append(replace(seen, facts=None, capacity=None))
-    return tuple(found), capacities
+        clusters.append(replace(seen, facts=None, capacity=None))
+    return tuple(clusters), capacities
 
 
-def capacity_of(one: Candidate, settings: Federation) -> Capacity | None:
+def capacity_of(candidate: Candidate, settings: Federation) -> Capacity | None:
     """The room of a cluster as far as feature gates let it be looked at."""
-    capacity = one.capacity
+    capacity = candidate.capacity
     if capacity is not None and not settings.gate("CustomizedClusterResourceModeling"):
         capacity = replace(capacity, grades={})
     if capacity is not None and not settings.gate("ResourceQuotaEstimate"):
@@ -92,11 +92,11 @@ def definitions(repo: RepoSnapshot) -> tuple[Manifest, ...]:
 
 
 def with_definitions(
-    found: tuple[Candidate, ...], defining: tuple[Manifest, ...], decisions: Decisions, binder: Binder
+    clusters: tuple[Candidate, ...], defining: tuple[Manifest, ...], decisions: Decisions, binder: Binder
 ) -> tuple[Candidate, ...]:
     """The clusters with the kinds that this commit brings there: a definition enables its kind where it is placed.
 
-    Otherwise the first cluster that reports a new kind would get all replicas of its objects. `binder` holds `found`.
+    Otherwise the first cluster that reports a new kind would get all replicas. `binder` holds `clusters`.
     """
     kinds: dict[ClusterName, set[tuple[str, str]]] = {}
     for manifest in defining:
@@ -109,10 +109,10 @@ def with_definitions(
             for share in binding.shares:
                 kinds.setdefault(share.cluster, set()).update(defined.served)
     return tuple(
-        replace(one, apis=replace(one.apis, kinds=one.apis.kinds | kinds[one.name]))
-        if one.apis is not None and kinds.get(one.name)
-        else one
-        for one in found
+        replace(candidate, apis=replace(candidate.apis, kinds=candidate.apis.kinds | kinds[candidate.name]))
+        if candidate.apis is not None and kinds.get(candidate.name)
+        else candidate
+        for candidate in clusters
     )
 
 
@@ -128,33 +128,38 @@ def questions(
     And the keys of those where it is another.
     """
     decided, manifests = decisions.bindings, repo.manifests
-    found: dict[ObjectKey, Question | None]
+    current: dict[ObjectKey, Question | None]
     if before.keys() == manifests.keys():
-        found = {key: _known(known, manifests[key], decided.get(key), binder) for key, known in before.items()}
+        current = {
+            key: _if_unchanged(question, manifests[key], decided.get(key), binder) for key, question in before.items()
+        }
     else:
-        found = {key: _known(before.get(key), manifests[key], decided.get(key), binder) for key in sorted(manifests)}
-    new = [key for key, question in found.items() if question is None]
+        current = {
+            key: _if_unchanged(before.get(key), manifests[key], decided.get(key), binder) for key in sorted(manifests)
+        }
+    new = [key for key, question in current.items() if question is None]
     prefetch.placing((repo.manifests[key] for key in new), binder)
     for key in counting.each(new, "objects asked for", count):
         manifest, decision = repo.manifests[key], decided.get(key)
-        found[key] = _question(bind.ask(manifest, decision, binder), manifest, decision, binder)
-    return cast("dict[ObjectKey, Question]", found), new
+        current[key] = _question(bind.ask(manifest, decision, binder), manifest, decision, binder)
+    return cast("dict[ObjectKey, Question]", current), new
 
 
 def standing(asked: Mapping[ObjectKey, Question], decisions: Decisions, binder: Binder) -> dict[ObjectKey, Question]:
     """The same questions, but that what a gate holds is as it was decided before: what `binder` has as undecided."""
-    found = dict(asked)
+    result = dict(asked)
     for key in binder.undecided:
         if key in asked:
             manifest, decision = asked[key].manifest, decisions.bindings.get(key)
-            found[key] = _question(bind.ask(manifest, decision, binder), manifest, decision, binder)
-    return found
+            result[key] = _question(bind.ask(manifest, decision, binder), manifest, decision, binder)
+    return result
 
 
 def waits_for_room(asked: Mapping[ObjectKey, Question]) -> bool:
     """Whether any answer depends on what others take of the clusters' room."""
     return any(
-        one.waits and isinstance(one.asked, PlacementQuery) and one.asked.request.needs_room for one in asked.values()
+        question.waits and isinstance(question.asked, PlacementQuery) and question.asked.request.needs_room
+        for question in asked.values()
     )
 
 
@@ -164,8 +169,9 @@ def claiming(
     """The templates that take room which the facts do not show (`turns.claims`), given what was decided for them."""
     return {
         key
-        for key, one in asked.items()
-        if isinstance(one.asked, PlacementQuery) and contention.claims(one.asked, decided.get(key), facts_taken)
+        for key, question in asked.items()
+        if isinstance(question.asked, PlacementQuery)
+        and contention.claims(question.asked, decided.get(key), facts_taken)
     }
 
 
@@ -184,14 +190,18 @@ def answers(
         policy.spec.schedule_priority is not None for policy in repo.propagation
     )
     in_turn = contention.place(
-        [contention.Entry(one.asked, one.bound) for one in asked.values() if isinstance(one.asked, PlacementQuery)],
+        [
+            contention.Entry(question.asked, question.bound)
+            for question in asked.values()
+            if isinstance(question.asked, PlacementQuery)
+        ],
         binder,
         room,
         quotas,
-        (lambda one: priority.of(one.policy, one.manifest.key, repo.manifests)) if by_priority else None,
+        (lambda query: priority.of(query.policy, query.manifest.key, repo.manifests)) if by_priority else None,
         facts_taken,
     )
-    bounds = {key: one.bound or in_turn[key] for key, one in asked.items()}
+    bounds = {key: question.bound or in_turn[key] for key, question in asked.items()}
     problems = [*_quotas_exceeded(repo, quotas), *_nothing_to_rebalance(repo), *_classes_missing(repo)]
     return bounds, problems, quotas
 
@@ -238,28 +248,38 @@ def derived_services(
         yield manifest, replace(bound, binding=as_import)
 
 
-def _known(known: Question | None, manifest: Manifest, decision: Decision | None, binder: Binder) -> Question | None:
+def _if_unchanged(
+    question: Question | None, manifest: Manifest, decision: Decision | None, binder: Binder
+) -> Question | None:
     """The question of the build before, or the same of clusters that are otherwise now; None where it is another."""
     if (
-        known is None
-        or known.manifest is not manifest
-        or known.policies is not binder.policies
-        or known.decision is not decision
-        or (known.before is not binder.before.get(manifest.key) if binder.before else known.before is not None)
-        or (known.rebalancers != binder.rebalancers.get(manifest.key, ()) if binder.rebalancers else known.rebalancers)
-        or known.standing is not binder.standing
-        or (known.broken != binder.broken.get(manifest.key, "") if binder.broken else known.broken)
-        or (known.asked.ask_again if isinstance(known.asked, PlacementResult) else _is_triggered(known.asked, decision))
+        question is None
+        or question.manifest is not manifest
+        or question.policies is not binder.policies
+        or question.decision is not decision
+        or (question.before is not binder.before.get(manifest.key) if binder.before else question.before is not None)
+        or (
+            question.rebalancers != binder.rebalancers.get(manifest.key, ())
+            if binder.rebalancers
+            else question.rebalancers
+        )
+        or question.standing is not binder.standing
+        or (question.broken != binder.broken.get(manifest.key, "") if binder.broken else question.broken)
+        or (
+            question.asked.ask_again
+            if isinstance(question.asked, PlacementResult)
+            else _is_triggered(question.asked, decision)
+        )
     ):
         return None
-    if known.candidates is binder.candidates:
-        return known
-    if known.names is not binder.names:
+    if question.candidates is binder.candidates:
+        return question
+    if question.names is not binder.names:
         return None
     # What is asked depends on which clusters there are, only the answer on how they are.
-    known.candidates = binder.candidates
-    known.last, known.bound = known.bound or known.last, None
-    return known
+    question.candidates = binder.candidates
+    question.last, question.bound = question.bound or question.last, None
+    return question
 
 
 def _is_triggered(asked: PlacementQuery, recorded: Decision | None) -> bool:
@@ -301,7 +321,7 @@ def _by_itself(question: Question, quotas: quota.Ledger, binder: Binder) -> None
 
 
 def _quotas_exceeded(repo: RepoSnapshot, quotas: quota.Ledger) -> Iterator[Problem]:
-    origins = {f"{one.metadata.namespace or ''}/{one.metadata.name}": one.origin for one in repo.quotas}
+    origins = {f"{quota.metadata.namespace or ''}/{quota.metadata.name}": quota.origin for quota in repo.quotas}
     for state in quotas.states():
         for resource in state.exceeded():
             used, limit = quota.in_words(resource, state.used[resource], state.overall[resource])

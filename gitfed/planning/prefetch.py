@@ -51,10 +51,10 @@ def comparing(
 ) -> None:
     """Of a template's copies that may differ from it: what each cluster keeps of its own (`retain.wanted`)."""
     interpreter.prepare(
-        (Operation.RETAIN, Inputs(one.body, observed=live.body))
-        for one in rendered
-        if interpreter.gains(one.body, Operation.RETAIN)
-        for name in one.clusters
+        (Operation.RETAIN, Inputs(manifest.body, observed=live.body))
+        for manifest in rendered
+        if interpreter.gains(manifest.body, Operation.RETAIN)
+        for name in manifest.clusters
         if (live := copies.get(name)) is not None and live.ours and live.body is not None
-        if live.matches != one.digest
+        if live.matches != manifest.digest
     )

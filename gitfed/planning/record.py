@@ -176,6 +176,6 @@ def _leaves(asked: PlacementQuery) -> str:
     """Why this decision is about leaving a cluster; "" when it is not."""
     if asked.before is None or asked.decision is None:
         return ""
-    known = {task.from_cluster for task in asked.before.evictions}
-    new = [task for task in asked.decision.evictions if task.from_cluster not in known]
+    already = {task.from_cluster for task in asked.before.evictions}
+    new = [task for task in asked.decision.evictions if task.from_cluster not in already]
     return "; ".join(f"leaves {task.from_cluster}: {task.raw.get('message')}" for task in new)

@@ -58,16 +58,16 @@ def scale(
         if manifest is None or decided.replicas is None or why_not(key):
             continue
         total = decided.replicas
-        known = memory.get(key)
-        if known is None or known[0] is not manifest or known[1] != total:
+        cached = memory.get(key)
+        if cached is None or cached[0] is not manifest or cached[1] != total:
             answer = interpreter.revise_replica(defaults.filled_in(manifest.body), total)
             if isinstance(answer, Unknown):
                 failed[key] = f"{by} decided {total} replicas, which could not be set: {answer.reason}"
                 problems.append(Problem(manifest.origin, f"{key}: {failed[key]}"))
                 continue
             digest = Digest(canonical.digest(answer.value))
-            known = memory[key] = (manifest, total, replace(manifest, body=answer.value, digest=digest))
-        manifests[key] = known[2]
+            cached = memory[key] = (manifest, total, replace(manifest, body=answer.value, digest=digest))
+        manifests[key] = cached[2]
         scaled[key] = Scaled(by, total, decided.rule, decided.at, _declared(manifest.body, interpreter), decided.why)
     for key in memory.keys() - scaled.keys():
         del memory[key]

@@ -118,18 +118,18 @@ class Schedules:
     def number(self, asks: Asks) -> int:
         """Stands for what is asked. One that was given is never given to something else: who kept it may come back
         after everything was forgotten."""
-        known = self._numbers.get(asks)
-        if known is None:
+        number = self._numbers.get(asks)
+        if number is None:
             self._numbered += 1
-            known = self._numbers[asks] = self._numbered
-        return known
+            number = self._numbers[asks] = self._numbered
+        return number
 
     def reads(self, asks: int, request: schedule.Request, candidates: Sequence[Candidate]) -> tuple[ClusterName, ...]:
         """The clusters whose room an answer depends on, in an order that is always the same."""
-        known = self._reads.get(asks)
-        if known is None:
-            known = self._reads[asks] = self.fits.names(request, candidates) if request.needs_room else ()
-        return known
+        names = self._reads.get(asks)
+        if names is None:
+            names = self._reads[asks] = self.fits.names(request, candidates) if request.needs_room else ()
+        return names
 
     def forget_room(self, changed: Collection[ClusterName]) -> None:
         """The room of these clusters is another one."""
@@ -145,12 +145,12 @@ class Schedules:
     def placement_changed(self, placement: Placement, recorded: Body | None, observed: str) -> bool:
         """Whether a policy says something else than a recorded placement (`due`): asked of thousands of templates."""
         question = id(placement), id(recorded), observed
-        known = self._changed.get(question)
-        if known is None:
+        changed = self._changed.get(question)
+        if changed is None:
             applied = self.applied(recorded)
-            known = applied is not None and reschedule.placement_changed(placement, applied, observed)
-            self._changed[question] = known
-        return known
+            changed = applied is not None and reschedule.placement_changed(placement, applied, observed)
+            self._changed[question] = changed
+        return changed
 
     def directive(self, policy: Propagation) -> Directive:
         return self._directives(policy)

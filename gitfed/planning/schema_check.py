@@ -56,7 +56,7 @@ def judge(
 
 
 def broken(
-    known: Judge | None,
+    judge: Judge | None,
     manifests: Mapping[ObjectKey, Manifest],
     overrides: override.Overrides,
     sound: dict[ObjectKey, Manifest],
@@ -67,24 +67,24 @@ def broken(
     it is. A field that an override writes may become right by that; it is looked at when it is rendered, as all are.
     `sound` remembers which fit by themselves.
     """
-    if known is None or not known.usual or not all(basis.sure for basis in known.usual):
+    if judge is None or not judge.usual or not all(basis.sure for basis in judge.usual):
         return {}
-    found = {}
+    reasons = {}
     for key, manifest in manifests.items():
         if sound.get(key) is not manifest:
-            reason = _why_broken(known, manifest, overrides)
+            reason = _why_broken(judge, manifest, overrides)
             if reason is None:
                 sound[key] = manifest
             elif reason:
-                found[key] = reason
-    return found
+                reasons[key] = reason
+    return reasons
 
 
-def _why_broken(known: Judge, manifest: Manifest, overrides: override.Overrides) -> str | None:
+def _why_broken(judge: Judge, manifest: Manifest, overrides: override.Overrides) -> str | None:
     """None: a cluster takes it as it is; "": an override may put it right."""
     first = ""
-    for basis in known.usual:
-        faults = known.schemas.faults(manifest.body, basis.minor)
+    for basis in judge.usual:
+        faults = judge.schemas.faults(manifest.body, basis.minor)
         faults = tuple(fault for fault in faults if fault.code is not FaultCode.NOT_SERVED)
         if not faults:
             return None
@@ -106,33 +106,33 @@ class _Found:
 
 
 def checked(
-    known: Judge | None,
+    judge: Judge | None,
     manifest: Manifest,
     result: Rendered,
     candidates: Mapping[ClusterName, Candidate],
     overrides: override.Overrides,
 ) -> Rendered:
     """The same without what API servers would refuse, and a problem for each thing that is wrong."""
-    if known is None or not result.rendered:
+    if judge is None or not result.rendered:
         return result
     kept: list[RenderedManifest] = []
     failed: dict[ClusterName, str] = {}
-    found: dict[tuple[object, ...], _Found] = {}
+    findings: dict[tuple[object, ...], _Found] = {}
     for rendered in result.rendered:
         refused: set[ClusterName] = set()
-        for basis in known.usual:
-            faults = known.schemas.faults(rendered.body, basis.minor)
+        for basis in judge.usual:
+            faults = judge.schemas.faults(rendered.body, basis.minor)
             if not faults:
                 continue
-            names = [name for name in rendered.clusters if known.bases.get(name) == basis]
+            names = [name for name in rendered.clusters if judge.bases.get(name) == basis]
             for fault in faults[:_MOST]:
                 where = [name for name in names if not _serves(candidates.get(name), manifest, fault)]
                 if where:
-                    own = not rendered.edits or fault in known.schemas.faults(manifest.body, basis.minor)
+                    own = not rendered.edits or fault in judge.schemas.faults(manifest.body, basis.minor)
                     author = None if own else overrides.author(rendered.edits, fault.path)
                     origin, path = author or (manifest.origin, fault.path)
-                    one = found.setdefault((origin, path, fault), _Found(fault, origin, path))
-                    one.clusters.update(dict.fromkeys(where, basis))
+                    finding = findings.setdefault((origin, path, fault), _Found(fault, origin, path))
+                    finding.clusters.update(dict.fromkeys(where, basis))
                     if basis.sure:
                         refused.update(where)
                         for name in where:
@@ -141,27 +141,27 @@ def checked(
             kept.append(rendered)
         elif left := tuple(name for name in rendered.clusters if name not in refused):
             kept.append(replace(rendered, clusters=left))
-    if not found:
+    if not findings:
         return result
     everywhere = {name for rendered in result.rendered for name in rendered.clusters}
-    problems = [problem for one in found.values() for problem in _problems(manifest, one, everywhere)]
+    problems = [problem for finding in findings.values() for problem in _problems(manifest, finding, everywhere)]
     return replace(
         result, rendered=tuple(kept), failed={**result.failed, **failed}, problems=(*result.problems, *problems)
     )
 
 
-def unplaced(known: Judge | None, manifest: Manifest) -> tuple[Problem, ...]:
+def unplaced(judge: Judge | None, manifest: Manifest) -> tuple[Problem, ...]:
     """What is wrong with a template that goes nowhere: it would be found out on the day that it goes somewhere."""
-    if known is None:
+    if judge is None:
         return ()
-    bases = known.usual or (known.schemas.kubernetes.basis(),)
-    found = [known.schemas.faults(manifest.body, basis.minor) for basis in bases]
-    if not all(found):
+    bases = judge.usual or (judge.schemas.kubernetes.basis(),)
+    faults = [judge.schemas.faults(manifest.body, basis.minor) for basis in bases]
+    if not all(faults):
         return ()
     severity = Severity.ERROR if any(basis.sure for basis in bases) else Severity.WARNING
     return tuple(
         Problem(manifest.origin, f"{manifest.key}: {fault}", fault.hint, severity, path=fault.path)
-        for fault in found[-1][:_MOST]
+        for fault in faults[-1][:_MOST]
     )
 
 
@@ -172,18 +172,18 @@ def _serves(candidate: Candidate | None, manifest: Manifest, fault: Fault) -> bo
     return (manifest.api_version, manifest.key.kind) in candidate.apis.kinds
 
 
-def _problems(manifest: Manifest, one: _Found, everywhere: set[ClusterName]) -> Iterator[Problem]:
+def _problems(manifest: Manifest, finding: _Found, everywhere: set[ClusterName]) -> Iterator[Problem]:
     for sure in (True, False):
-        names = sorted(name for name, basis in one.clusters.items() if basis.sure is sure)
+        names = sorted(name for name, basis in finding.clusters.items() if basis.sure is sure)
         if not names:
             continue
         where = f" ({_some(names)})" if len(names) < len(everywhere) else ""
-        message = f"{manifest.key}: {one.fault}{where}"
+        message = f"{manifest.key}: {finding.fault}{where}"
         if sure:
-            yield Problem(one.origin, message, one.fault.hint, path=one.path)
+            yield Problem(finding.origin, message, finding.fault.hint, path=finding.path)
         else:
             hint = "its cluster runs a version whose types are not known here: it is not held"
-            yield Problem(one.origin, message, hint, Severity.WARNING, path=one.path)
+            yield Problem(finding.origin, message, hint, Severity.WARNING, path=finding.path)
 
 
 def _some(names: Sequence[str]) -> str:

@@ -19,5 +19,9 @@ def of(repo: RepoSnapshot) -> list[ObjectKey]:
         for declared in repo.quotas
         for body in list(quota.assignments(declared, repo.clusters).values())[:1]
     )
-    services = (derived.key_of(one.key) for one in derived.imports(repo.manifests) if derived.service(one) is not None)
+    services = (
+        derived.key_of(manifest.key)
+        for manifest in derived.imports(repo.manifests)
+        if derived.service(manifest) is not None
+    )
     return namespaces.with_implied(dict.fromkeys((*repo.manifests, *quotas, *services)))

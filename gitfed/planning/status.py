@@ -57,17 +57,17 @@ def of_all(
         for _, _, copies, _ in asked
         for live in copies.values()
         if live.healthy is None and live.body is not None  # a script has a say
-        if live.uid and _known(live, interpreter, memory) is None
+        if live.uid and _remembered(live, interpreter, memory) is None
     ]
-    found = collect.collect_all(interpreter, [live.body for live in unknown if live.body is not None])
-    for live, one in zip(unknown, found, strict=True):
-        _remember(live, interpreter, memory, one)
+    answers = collect.collect_all(interpreter, [live.body for live in unknown if live.body is not None])
+    for live, answer in zip(unknown, answers, strict=True):
+        _remember(live, interpreter, memory, answer)
     items = [_items(binding, copies, left, clusters, interpreter, memory) for binding, _, copies, left in asked]
-    sums = [_sum(one[1], of_one, interpreter, now) for one, of_one in zip(asked, items, strict=True)]
-    interpreter.prepare((Operation.AGGREGATE, one) for one in sums if one is not None)
+    sums = [_sum(question[1], copies, interpreter, now) for question, copies in zip(asked, items, strict=True)]
+    interpreter.prepare((Operation.AGGREGATE, inputs) for inputs in sums if inputs is not None)
     return [
-        _status(binding.key, of_one, sum_, interpreter)
-        for (binding, *_), of_one, sum_ in zip(asked, items, sums, strict=True)
+        _status(binding.key, copies, sum_, interpreter)
+        for (binding, *_), copies, sum_ in zip(asked, items, sums, strict=True)
     ]
 
 
@@ -92,27 +92,27 @@ def of_plan(
 
 def outstanding(changes: Iterable[Change]) -> dict[ObjectKey, dict[ClusterName, str]]:
     """What is left to be done, by object and cluster, with the reason or the action's name."""
-    found: dict[ObjectKey, dict[ClusterName, str]] = {}
+    reasons: dict[ObjectKey, dict[ClusterName, str]] = {}
     for change in changes:
         if change.action in _OUTSTANDING:
-            found.setdefault(change.key, {})[change.cluster] = (
+            reasons.setdefault(change.key, {})[change.cluster] = (
                 change.waits or str(change.reason) or f"to be {change.action.value}d"
             )
-    return found
+    return reasons
 
 
 def refusals(plan: Plan, past: Decisions) -> dict[tuple[ClusterName, ObjectKey], str]:
     """What clusters answered the daemon to writes that are still to be done, by cluster and object: for who has tried
     none of them. Of another commit than the one that was rolled out last nobody has tried any."""
-    found: dict[tuple[ClusterName, ObjectKey], str] = {}
+    messages: dict[tuple[ClusterName, ObjectKey], str] = {}
     for change in plan.changes or () if plan.commit == past.applied_commit else ():
         unfinished = past.unfinished.get(change.cluster, frozenset())
         if change.action in _WRITES and not change.waits and (str(change.key) in unfinished or "*" in unfinished):
             items = past.statuses.get(change.key, {}).get("aggregatedStatus") or ()
             said = next((item.get("appliedMessage") for item in items if item.get("clusterName") == change.cluster), "")
             if said:
-                found[change.cluster, change.key] = str(said)
-    return found
+                messages[change.cluster, change.key] = str(said)
+    return messages
 
 
 def _items(
@@ -146,10 +146,12 @@ def _sum(template: Body | None, items: tuple[CopyStatus, ...], interpreter: Inte
 
 def _counted(item: CopyStatus) -> Body:
     """What runs counts, of whatever version it is; one that is not applied has not caught up with its template."""
-    found = item.as_json()
+    document = item.as_json()
     if not item.applied and item.status is not None:
-        found["status"] = {name: value for name, value in item.status.items() if name != "resourceTemplateGeneration"}
-    return found
+        document["status"] = {
+            name: value for name, value in item.status.items() if name != "resourceTemplateGeneration"
+        }
+    return document
 
 
 def _status(
@@ -189,12 +191,12 @@ def _copy(
     if not (live.ours or key.kind == "Namespace"):
         return CopyStatus(name, applied=False, message=reason or "is there and not ours")
     # What is left to be done changes nothing about what runs: of the version before, as a rule.
-    applied, found = reason is None, ask(live)
-    healthy, status = found.healthy, found.status
+    applied, answer = reason is None, ask(live)
+    healthy, status = answer.healthy, answer.status
     if cluster is None or not cluster.inventory_read:
         return CopyStatus(name, applied, reason or "", health_message=cluster.error if cluster else "", status=status)
     health = "Unknown" if healthy is None else "Healthy" if healthy else "Unhealthy"
-    return CopyStatus(name, applied, reason or "", health, found.message or live.health_message, status)
+    return CopyStatus(name, applied, reason or "", health, answer.message or live.health_message, status)
 
 
 def collected(
@@ -204,37 +206,39 @@ def collected(
 
     What is known by `earlier` is taken over: who gives a new memory every time remembers only what was asked last.
     """
-    found = _known(live, interpreter, memory) or _known(live, interpreter, earlier)
-    if found is None:
+    answer = _remembered(live, interpreter, memory) or _remembered(live, interpreter, earlier)
+    if answer is None:
         assert live.body is not None
-        found = collect.collect(interpreter, live.body)
-    _remember(live, interpreter, memory, found)
-    return found
+        answer = collect.collect(interpreter, live.body)
+    _remember(live, interpreter, memory, answer)
+    return answer
 
 
-def _known(live: LiveObject, interpreter: Interpreter, memory: Mapping[ObjectKey, Any]) -> collect.Collected | None:
+def _remembered(
+    live: LiveObject, interpreter: Interpreter, memory: Mapping[ObjectKey, Any]
+) -> collect.Collected | None:
     """None where a script has to be asked."""
     if live.healthy is not None or live.body is None:
         return collect.Collected(live.healthy, live.status)
-    known = memory.get(live.key, {}).get(live.cluster)
-    if known is not None and known[0] == _seen(live, interpreter) and _is_complete(known[1], live.body):
-        found: collect.Collected = known[1]
-        return found
+    remembered = memory.get(live.key, {}).get(live.cluster)
+    if remembered is not None and remembered[0] == _seen(live, interpreter) and _is_complete(remembered[1], live.body):
+        answer: collect.Collected = remembered[1]
+        return answer
     return None
 
 
-def _remember(live: LiveObject, interpreter: Interpreter, memory: Memory, found: collect.Collected) -> None:
+def _remember(live: LiveObject, interpreter: Interpreter, memory: Memory, answer: collect.Collected) -> None:
     if live.healthy is None and live.body is not None:
-        memory.setdefault(live.key, {})[live.cluster] = (_seen(live, interpreter), found)
+        memory.setdefault(live.key, {})[live.cluster] = (_seen(live, interpreter), answer)
 
 
 def _seen(live: LiveObject, interpreter: Interpreter) -> tuple[object, ...]:
     return live.uid, live.resource_version, interpreter
 
 
-def _is_complete(found: collect.Collected, body: Body) -> bool:
+def _is_complete(answer: collect.Collected, body: Body) -> bool:
     """What is not known may be the next time: a webhook answers later."""
-    return found.healthy is not None and (found.status is not None or body.get("status") is None)
+    return answer.healthy is not None and (answer.status is not None or body.get("status") is None)
 
 
 def _fully_applied(items: tuple[CopyStatus, ...]) -> FullyApplied:

@@ -44,23 +44,23 @@ def item(
     """
     if alike is not None and (alike.bound is bound or alike.bound == bound):
         return alike
-    known = memo.items.get(manifest.key)
+    cached = memo.items.get(manifest.key)
     fresh = (
-        known is None
-        or known.manifest is not manifest
-        or known.candidates is not world.candidates
-        or known.bodies != bodies
-        or (known.bound is not bound and known.bound != bound)
+        cached is None
+        or cached.manifest is not manifest
+        or cached.candidates is not world.candidates
+        or cached.bodies != bodies
+        or (cached.bound is not bound and cached.bound != bound)
     )
     if (
-        known is not None
+        cached is not None
         and fresh
-        and known.manifest is manifest
-        and known.places is world.places
-        and (known.bodies == bodies and _alike(known.bound, bound))
+        and cached.manifest is manifest
+        and cached.places is world.places
+        and (cached.bodies == bodies and _alike(cached.bound, bound))
     ):
         # The same answer from other facts: what was rendered and compared with it still stands.
-        known.candidates, known.bound, fresh = world.candidates, bound, False
+        cached.candidates, cached.bound, fresh = world.candidates, bound, False
     if fresh:
         item = Item(
             manifest=manifest,
@@ -72,11 +72,11 @@ def item(
             depends=order.depends(manifest),
             faults=tuple(order.faults(manifest)),
         )
-        if known is not None:
-            item.rendered = known.rendered
+        if cached is not None:
+            item.rendered = cached.rendered
     else:
-        assert known is not None
-        item = known
+        assert cached is not None
+        item = cached
         item.bound = bound
     if (
         item.overrides is not world.overrides or item.judge is not world.judge or item.render_again
@@ -99,7 +99,7 @@ def item(
         item.unretained, item.ask_again = (), False
         item.changes = () if live is None else tuple(_changes(world, item, live))
         memo.recomputed += 1
-    if item is not known:
+    if item is not cached:
         memo.items[manifest.key] = item
     return item
 
@@ -109,11 +109,11 @@ def is_seen(item: Item) -> bool:
     return item.live is not None and item.live is not _NOTHING
 
 
-def _alike(one: PlacementResult, other: PlacementResult) -> bool:
+def _alike(bound: PlacementResult, other: PlacementResult) -> bool:
     """Whether two answers differ at most in what they say of clusters that are not chosen."""
-    if one is other or one.essence is other.essence:
+    if bound is other or bound.essence is other.essence:
         return True
-    return one.binding.with_rejections(other.binding.rejections) == other.binding
+    return bound.binding.with_rejections(other.binding.rejections) == other.binding
 
 
 def _render(world: BuildContext, item: Item) -> None:
@@ -299,13 +299,13 @@ class OnDemand(Mapping[ObjectKey, tuple[RenderedManifest, ...]]):
         """Of those that were looked at."""
 
     def __getitem__(self, key: ObjectKey) -> tuple[RenderedManifest, ...]:
-        known = self._known.get(key)
-        if known is None:
+        rendered = self._known.get(key)
+        if rendered is None:
             world, (manifest, binding, bodies) = self._world, self._asked[key]
             result = _manifests(world, manifest, binding, bodies)
             self.problems += result.problems
-            known = self._known[key] = result.rendered
-        return known
+            rendered = self._known[key] = result.rendered
+        return rendered
 
     def __contains__(self, key: object) -> bool:
         return key in self._asked

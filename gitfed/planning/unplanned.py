@@ -56,8 +56,8 @@ class Circumstances:
     @classmethod
     def of(cls, plan: Plan, candidates: Iterable[cluster.Candidate], decisions: Decisions) -> Circumstances:
         """`decisions`: what the plan was made from; of its bindings nothing is read."""
-        orders = [[one.of, one.scheduling] for one in decisions.suspensions]
-        value = [[cluster.as_json(one) for one in candidates], orders, decisions.known]
+        orders = [[suspension.of, suspension.scheduling] for suspension in decisions.suspensions]
+        value = [[cluster.as_json(candidate) for candidate in candidates], orders, decisions.known]
         return cls(Digest(canonical.digest(value)), plan.facts.taken_at, plan.now, plan.look_again)
 
     def allow(self, later: Circumstances) -> bool:
@@ -90,7 +90,9 @@ class Bystanders:
             replicas += row.replicas or 0
             places.setdefault(key.namespace, set()).add(row.where)
         united = {
-            space: frozenset[ClusterName]().union(*found) for space, found in places.items() if space and any(found)
+            space: frozenset[ClusterName]().union(*clusters)
+            for space, clusters in places.items()
+            if space and any(clusters)
         }
         implied = {
             ObjectKey("", "Namespace", "", space): where
@@ -160,7 +162,7 @@ def load(content: bytes) -> Bystanders | None:
         if value["format"] != FORMAT:
             return None
         places = [frozenset(where) for where in value["places"]]
-        rows = {ObjectKey(*one[:4]): Row(places[one[4]], one[5], one[6]) for one in value["rows"]}
+        rows = {ObjectKey(*row[:4]): Row(places[row[4]], row[5], row[6]) for row in value["rows"]}
         now = _time(value["now"])
         if now is None:
             return None

@@ -19,7 +19,7 @@ def entry(fields: dict[str, Any], manager: str = "argo", operation: str = "Apply
 def found(desired: dict[str, Any], live: dict[str, Any], *entries: dict[str, Any]) -> list[str]:
     body = {**live, "metadata": {**live.get("metadata", {}), "managedFields": list(entries)}}
     differences = diff.diff(desired, body, owned=diff.owned_fields(body, "gitfed"))
-    return [str(one) for one in field_conflicts.found(desired, body, differences)]
+    return [str(one) for one in field_conflicts.find(desired, body, differences)]
 
 
 def deployment(image: str, *more: dict[str, Any], args: list[str] | None = None) -> dict[str, Any]:
@@ -75,7 +75,7 @@ def test_a_list_that_is_one_value_is_claimed_and_left_out_as_a_whole() -> None:
     record = entry(in_containers(main={".": {}, "f:args": {}}))
     live = {**theirs, "metadata": {**theirs["metadata"], "managedFields": [record]}}
     differences = diff.diff(mine, live, owned=None)
-    found = field_conflicts.found(mine, live, differences)
+    found = field_conflicts.find(mine, live, differences)
     assert [str(one) for one in found] == ['conflict with "argo": /spec/template/spec/containers/0/args']
     assert field_conflicts.unclaimed(found, differences) == ()
     assert field_conflicts.left_out(mine, found) == deployment("nginx:1")

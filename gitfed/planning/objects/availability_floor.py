@@ -75,12 +75,12 @@ class Floor:
     @cached_property
     def awaited(self) -> tuple[tuple[ClusterName, str], ...]:
         """Clusters that do not run all that they are to run, and what each has to reach."""
-        found = []
+        waiting = []
         for name, wants in self._wants.items():
             live = self._copies.get(name)
             if _runs(live) < wants:
-                found.append((name, f"{name} has {wants}" if _written(live) < wants else f"{name} runs {wants}"))
-        return tuple(found)
+                waiting.append((name, f"{name} has {wants}" if _written(live) < wants else f"{name} runs {wants}"))
+        return tuple(waiting)
 
     @cached_property
     def kept(self) -> Mapping[ClusterName, int]:

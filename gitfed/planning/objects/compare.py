@@ -139,7 +139,7 @@ def _needed(
         reason = Reason(ReasonCode.DRIFT_KEPT, others or "somebody else")
         return replace(make(context, cluster, Action.SKIP, reason, rendered, live), diff=differences, drift=True)
     kept = retain.for_apply(rendered.body, live.body, context.interpreter)
-    claimed = () if _overwrites(context, rendered) else field_conflicts.found(rendered.body, live.body, differences)
+    claimed = () if _overwrites(context, rendered) else field_conflicts.find(rendered.body, live.body, differences)
     if claimed:
         # What others declare stays theirs; the rest of the object is ours to write.
         left = field_conflicts.unclaimed(claimed, differences)

@@ -62,12 +62,12 @@ def owned_fields(live: Body, manager: str) -> Owned | None:
     entries = (live.get("metadata") or {}).get("managedFields")
     if entries is None:
         return None
-    found: Owned = {}
+    owned: Owned = {}
     for entry in entries:
         if entry.get("manager") == manager and entry.get("operation") == "Apply" and not entry.get("subresource"):
             fields = entry.get("fieldsV1") or {}
-            found = _united(found, fields) if found else fields
-    return found
+            owned = _united(owned, fields) if owned else fields
+    return owned
 
 
 def ignored_pointers(desired: Body, live: Body, *, native: bool = True) -> tuple[Pointer, ...]:
@@ -76,17 +76,17 @@ def ignored_pointers(desired: Body, live: Body, *, native: bool = True) -> tuple
     `native` False: a rule of the user's own has the word about this kind in place of the native ones (`retain`). A
     pointer that cannot be read is left out here; validation reports it.
     """
-    found: list[Pointer] = []
+    pointers: list[Pointer] = []
     text = ((desired.get("metadata") or {}).get("annotations") or {}).get(IGNORE_ANNOTATION)
     for item in text.split(",") if isinstance(text, str) else ():
         try:
-            found.append(pointer.parse(item.strip()))
+            pointers.append(pointer.parse(item.strip()))
         except pointer.PointerError:
             continue
     rule = _RETAINED.get((desired.get("apiVersion", ""), desired.get("kind", "")))
     if native and rule is not None:
-        found.extend(place for place in rule(desired) if pointer.has(live, place))
-    return tuple(place for place in found if place)
+        pointers.extend(place for place in rule(desired) if pointer.has(live, place))
+    return tuple(place for place in pointers if place)
 
 
 class _Run:
@@ -114,7 +114,7 @@ class _Run:
         elif type(want) is type(have) and want == have:
             return
         elif not _means_the_same(want, have, place):
-            self.found(place, have, want)
+            self.record(place, have, want)
 
     def maps(
         self,
@@ -131,34 +131,34 @@ class _Run:
         for name, value in want.items():
             if value is None:
                 continue
-            found = have.get(name)
-            shared += found is not None
+            present = have.get(name)
+            shared += present is not None
             if (
-                found is not None
-                and value == found
-                and type(value) is type(found)
+                present is not None
+                and value == present
+                and type(value) is type(present)
                 and not isinstance(value, dict | list)
             ):
                 continue
             here = (*place, name)
             child = None if inside is None else inside.get(f"f:{name}", _ABSENT)
-            if found is None:
+            if present is None:
                 self.missing(value, here, child)
             elif child is _ABSENT:
                 taken = self.known and (isinstance(value, list) or name in _ATOMIC_MAPS)
                 self.value(
                     value,
-                    found,
+                    present,
                     here,
                     None if taken and name in _ATOMIC_MAPS else _NOTHING_OWNED,
                     "removed" if taken else extra,
                 )
             else:
-                self.value(value, found, here, child, extra)
+                self.value(value, present, here, child, extra)
         if extra != "left":
             for name in sorted(have.keys() - want.keys()):
                 if extra == "removed" or atomic_fields.drops(name, have[name], place):
-                    self.found((*place, name), have[name], _ABSENT)
+                    self.record((*place, name), have[name], _ABSENT)
         elif inside and len(have) > shared:
             self.removed_members(want, have, place, inside)
 
@@ -169,7 +169,7 @@ class _Run:
         if is_dropped_when_empty(value, place[-1]):
             return  # an empty one is never found in the record
         if child is _ABSENT or not _is_nothing(value):
-            self.found(place, _ABSENT, value)
+            self.record(place, _ABSENT, value)
 
     def removed_members(self, want: Mapping[str, Any], have: Mapping[str, Any], place: Pointer, owned: Owned) -> None:
         for witness, inside in owned.items():
@@ -182,7 +182,7 @@ class _Run:
             if isinstance(have[name], dict) and inside and (name in _GRANULAR_MAPS or place == ()):
                 self.removed_members({}, have[name], here, inside)
             elif not (self.ignore and self.belongs_to_cluster(have[name], here)):
-                self.found(here, have[name], _ABSENT)
+                self.record(here, have[name], _ABSENT)
 
     def belongs_to_cluster(self, value: Any, place: Pointer) -> bool:
         """Whether all that is in it stays with the cluster: the selector of a Job has nothing but generated labels, and
@@ -221,30 +221,30 @@ class _Run:
                 if item != present[key][1]:  # most items are equal, and this is much faster than walking them
                     self.value(item, present[key][1], here, ours.get(key, None if owned is None else _NOTHING_OWNED))
             else:
-                self.found(here, _ABSENT, item)
+                self.record(here, _ABSENT, item)
         for key in ours:
             if key not in wanted and key in present:
                 index, item = present[key]
-                self.found((*place, str(index)), item, _ABSENT)
+                self.record((*place, str(index)), item, _ABSENT)
         if place[-1] in list_types.ORDERED:
             both = [key for key in wanted if key in present]
             if both != [key for key in present if key in wanted]:
-                self.found(place, have, want)
+                self.record(place, have, want)
 
     def sets(self, want: list[Any], have: list[Any], place: Pointer, owned: Owned | None) -> None:
         ours = {witness[2:].strip('"') for witness in owned or () if witness.startswith("v:")}
         if any(item not in have for item in want) or any(str(item) in ours for item in have if item not in want):
-            self.found(place, have, want)
+            self.record(place, have, want)
 
     def atomic(self, want: list[Any], have: list[Any], place: Pointer, extra: _Extra) -> None:
         """One value: shown as a whole when its length differs, else item by item."""
         if len(want) != len(have):
-            self.found(place, have, want)
+            self.record(place, have, want)
             return
         for index, item in enumerate(want):
             self.value(item, have[index], (*place, str(index)), None, extra)
 
-    def found(self, place: Pointer, before: Any, after: Any) -> None:
+    def record(self, place: Pointer, before: Any, after: Any) -> None:
         if any(place[: len(ignored)] == ignored for ignored in self.ignore):
             return
         absent_before, absent_after = before is _ABSENT, after is _ABSENT

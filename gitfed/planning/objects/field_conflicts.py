@@ -48,7 +48,7 @@ def others_apply(live: Body) -> bool:
     return any(True for _ in _appliers(live))
 
 
-def found(desired: Body, live: Body, differences: Iterable[FieldChange]) -> tuple[Claim, ...]:
+def find(desired: Body, live: Body, differences: Iterable[FieldChange]) -> tuple[Claim, ...]:
     """The claims among the differences, in their order. What we only want to remove stays with its other owners."""
     appliers = list(_appliers(live))
     if not appliers:
@@ -56,10 +56,10 @@ def found(desired: Body, live: Body, differences: Iterable[FieldChange]) -> tupl
     records = [entry.get("fieldsV1") or {} for entry in live["metadata"]["managedFields"]]
     ours = diff.owned_fields(live, MANAGER) or {}
     claims: dict[Pointer, set[str]] = {}
-    for one in differences:
-        if one.absent_after:
+    for difference in differences:
+        if difference.absent_after:
             continue
-        place = pointer.parse(one.pointer)
+        place = pointer.parse(difference.pointer)
         if place[:2] in _LABELLED and place[2:] and place[2].startswith(OURS):
             continue
         if ours and _owned(ours, desired, place, records) is not None:
@@ -74,7 +74,9 @@ def unclaimed(claims: Iterable[Claim], differences: Iterable[FieldChange]) -> tu
     """The differences that nobody else has a say in."""
     places = [claim.place for claim in claims]
     return tuple(
-        one for one in differences if not any(pointer.parse(one.pointer)[: len(place)] == place for place in places)
+        difference
+        for difference in differences
+        if not any(pointer.parse(difference.pointer)[: len(place)] == place for place in places)
     )
 
 
@@ -154,7 +156,7 @@ def _names(key: str, item: Any) -> bool:
     return (
         isinstance(item, Mapping)
         and isinstance(value, Mapping)
-        and all(item.get(name, _DEFAULTS.get(name)) == one for name, one in value.items())
+        and all(item.get(name, _DEFAULTS.get(name)) == expected for name, expected in value.items())
     )
 
 

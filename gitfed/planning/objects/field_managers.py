@@ -24,7 +24,7 @@ def of(live: Body, differences: Iterable[FieldChange]) -> tuple[str, ...]:
     ]
     if not entries:
         return ()
-    places = [pointer.parse(one.pointer) for one in differences]
+    places = [pointer.parse(difference.pointer) for difference in differences]
     return tuple(
         sorted({str(entry["manager"]) for entry in entries if any(_owns(entry.get("fieldsV1"), p) for p in places)})
     )

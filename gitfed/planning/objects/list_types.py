@@ -82,25 +82,25 @@ def shape(kind: str, place: Sequence[str], owned: Owned | None) -> Shape:
 def by_key(items: Sequence[Any], keys: tuple[str, ...]) -> dict[tuple[Any, ...], tuple[int, Any]] | None:
     """(position, item) by key; None if an item is no map, its key is a map or list (a custom object's may be), or two
     have the same key, so that only position tells."""
-    found: dict[tuple[Any, ...], tuple[int, Any]] = {}
+    items_by_key: dict[tuple[Any, ...], tuple[int, Any]] = {}
     for index, item in enumerate(items):
         if not isinstance(item, dict):
             return None
         values = tuple([item.get(key, _DEFAULTS.get(key)) for key in keys])
         if any(isinstance(value, dict | list) for value in values):
             return None
-        found[values] = (index, item)
-    return found if len(found) == len(items) else None
+        items_by_key[values] = (index, item)
+    return items_by_key if len(items_by_key) == len(items) else None
 
 
 def owned_items(owned: Owned | None, keys: tuple[str, ...]) -> dict[tuple[Any, ...], Owned]:
     """What we own of each item, by the item's key."""
-    found: dict[tuple[Any, ...], Owned] = {}
+    owned_by_key: dict[tuple[Any, ...], Owned] = {}
     for witness, inside in (owned or {}).items():
         if witness.startswith("k:"):
             key = _key(witness)
-            found[tuple([key.get(name, _DEFAULTS.get(name)) for name in keys])] = inside
-    return found
+            owned_by_key[tuple([key.get(name, _DEFAULTS.get(name)) for name in keys])] = inside
+    return owned_by_key
 
 
 @lru_cache(maxsize=16384)

@@ -100,8 +100,8 @@ class Hidden:
 
     @cached_property
     def _pattern(self) -> re.Pattern[str] | None:
-        found = {form for body in self._bodies for form in secrets_of(body)} | self._named
-        forms = {form for form in found if len(form) >= _TELLING}
+        secrets = {form for body in self._bodies for form in secrets_of(body)} | self._named
+        forms = {form for form in secrets if len(form) >= _TELLING}
         parts = [
             re.escape(form) if len(form) >= _WORD else rf"(?<!\w){re.escape(form)}(?!\w)"
             for form in sorted(forms, key=lambda form: (-len(form), form))
@@ -110,8 +110,8 @@ class Hidden:
 
     def first(self, text: str) -> str | None:
         """The first hidden value in a text, in the form it has there."""
-        found = self._pattern.search(text) if self._pattern is not None else None
-        return found[0] if found is not None else None
+        match = self._pattern.search(text) if self._pattern is not None else None
+        return match[0] if match is not None else None
 
     def text(self, text: str) -> str:
         return self._pattern.sub(MASK, text) if self._pattern is not None else text
@@ -135,7 +135,7 @@ def declared(body: Body) -> Body:
     if body.get("kind") not in ("OverridePolicy", "ClusterOverridePolicy") or not isinstance(spec, Mapping):
         return body
     selectors = spec.get("resourceSelectors") or ()
-    if selectors and not any(one.get("kind") == "Secret" for one in selectors):
+    if selectors and not any(selector.get("kind") == "Secret" for selector in selectors):
         return body
     return {**body, "spec": _without_values(spec)}
 

@@ -80,7 +80,7 @@ def _forms(body: Body) -> Iterator[str]:
             ):
                 continue
             if "\n" in inner:
-                secrets = [text, inner, *(found for pattern in _IN_A_FILE for found in pattern.findall(text))]
+                secrets = [text, inner, *(secret for pattern in _IN_A_FILE for secret in pattern.findall(text))]
             else:
                 secrets = [] if _ADDRESS.fullmatch(inner) or _PLACEHOLDER.fullmatch(inner) else [text, inner]
             for secret in secrets:
@@ -125,7 +125,10 @@ def without(change: Change, hidden: redact.Hidden) -> Change:
     """The change with nothing in its differences that Secrets hold."""
     if not change.diff:
         return change
-    fields = (replace(one, before=hidden.value(one.before), after=hidden.value(one.after)) for one in change.diff)
+    fields = (
+        replace(difference, before=hidden.value(difference.before), after=hidden.value(difference.after))
+        for difference in change.diff
+    )
     return replace(change, diff=tuple(fields))
 
 

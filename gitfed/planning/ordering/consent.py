@@ -25,7 +25,7 @@ def held_plan(plan: Plan) -> HeldPlan | None:
 def taken_up(approvals: Iterable[Approval], plan: Plan) -> tuple[Approval, ...]:
     """The same, with the numbers filled in of orders that are about exactly this plan."""
     held = held_plan(plan)
-    return tuple(_filled(one, held) for one in approvals)
+    return tuple(_filled(approval, held) for approval in approvals)
 
 
 def _filled(order: Approval, held: HeldPlan | None) -> Approval:
@@ -38,4 +38,4 @@ def _filled(order: Approval, held: HeldPlan | None) -> Approval:
 
 def void(approvals: Iterable[Approval]) -> tuple[Approval, ...]:
     """Orders that nothing came of: after `taken_up`, when all is quiet, they are about a plan that is no more."""
-    return tuple(one for one in approvals if one.pending)
+    return tuple(approval for approval in approvals if approval.pending)

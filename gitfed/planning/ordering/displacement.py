@@ -86,13 +86,17 @@ def withdrawn(
         previous, binding = decisions.bindings.get(change.key), bindings.get(change.key)
         if not _leaves(change, binding):
             continue
-        if previous is None or binding is None or not any(one.cluster == change.cluster for one in previous.targets):
+        if (
+            previous is None
+            or binding is None
+            or not any(share.cluster == change.cluster for share in previous.targets)
+        ):
             continue
         scaled = binding.replicas is not None and not _is_duplicated(previous) and _renounced(previous, binding) > 0
         if not scaled and change.cluster not in _exempt(previous, binding):
             leaving[change.key] += 1
-    found = {key: number - _newcomers(decisions.bindings[key], bindings[key]) for key, number in leaving.items()}
-    counts = {key: number for key, number in found.items() if number > 0}
+    net = {key: number - _newcomers(decisions.bindings[key], bindings[key]) for key, number in leaving.items()}
+    counts = {key: number for key, number in net.items() if number > 0}
     return Withdrawn(counts, sum(count for key, count in unseen.items() if key in counts))
 
 
@@ -101,7 +105,9 @@ def _unseen(
 ) -> Iterator[tuple[ObjectKey, int]]:
     """Objects that are to leave clusters that cannot be read now, and how many of these. Their copies may be there, and
     would go without being counted as soon as these clusters answer, if the decision was on record by then."""
-    unread = {name for name, one in live.clusters.items() if not one.inventory_read} if live is not None else set()
+    unread = (
+        {name for name, cluster in live.clusters.items() if not cluster.inventory_read} if live is not None else set()
+    )
     for key, binding in bindings.items() if unread else ():
         previous = decisions.bindings.get(key)
         if previous is None or previous is binding.decision or (binding.policy is None and not binding.attached):
@@ -116,13 +122,13 @@ def _unseen(
 def told_apart(changes: Iterable[Change], gone: Mapping[ObjectKey, int]) -> list[Change]:
     """The same changes; deletions of copies that nothing replaces are no part of a move. `gone`: of `withdrawn`."""
     left = dict(gone)
-    found: list[Change] = []
+    result: list[Change] = []
     for change in changes:
         if change.action is Action.DELETE and change.reason.code is ReasonCode.MOVED and left.get(change.key, 0) > 0:
             left[change.key] -= 1
             change = replace(change, reason=Reason(ReasonCode.WITHDRAWN), move=False)
-        found.append(change)
-    return found
+        result.append(change)
+    return result
 
 
 def is_waiting(change: Change) -> bool:

@@ -158,11 +158,13 @@ def quotas(ledger: quota.Ledger) -> Iterator[Gate]:
     """Federated quotas: one gate for each resource that is refused or exceeded, else for the one nearest its limit."""
     for state in ledger.states():
         refused: dict[str, list[quota.Refusal]] = {}
-        for one in state.refused:
-            refused.setdefault(one.resource, []).append(one)
+        for refusal in state.refused:
+            refused.setdefault(refusal.resource, []).append(refusal)
         shown = sorted({*refused, *state.exceeded()})
         if not shown and state.overall:
-            shown = [max(sorted(state.overall), key=lambda one: _part(state.used[one], state.overall[one]))]
+            shown = [
+                max(sorted(state.overall), key=lambda resource: _part(state.used[resource], state.overall[resource]))
+            ]
         for resource in shown:
             of = refused.get(resource, [])
             amount = of[0].requested if of else state.used[resource]
@@ -226,18 +228,18 @@ def _undecided(
 
     So it is not decided, also where no cluster can be read that a change could be seen in.
     """
-    found: dict[ObjectKey, str] = {}
+    limits: dict[ObjectKey, str] = {}
     for name in (gate.name for gate in holding(gates)):
         if name == MOVED:
-            found |= dict.fromkeys(movers, name)
+            limits |= dict.fromkeys(movers, name)
         elif name in (DELETIONS, PERCENT):
-            found = {**dict.fromkeys(gone, name), **found}
+            limits = {**dict.fromkeys(gone, name), **limits}
     for change in kept:
         if change.key not in bindings:
             continue
         if change.gate == HISTORY or (change.gate in (DELETIONS, PERCENT) and _is_left(change, bindings, decisions)):
-            found.setdefault(change.key, change.gate)
-    return dict(sorted(found.items()))
+            limits.setdefault(change.key, change.gate)
+    return dict(sorted(limits.items()))
 
 
 def decisions_to_record(plan: Plan, decisions: Decisions, live: LiveState | None) -> dict[ObjectKey, Decision]:

@@ -41,10 +41,10 @@ def _left(live: LiveState, going: set[tuple[ClusterName, str]]) -> Mapping[tuple
     clusters: dict[str, list[ClusterName]] = {}
     for cluster, space in going:
         clusters.setdefault(space, []).append(cluster)
-    found: dict[tuple[ClusterName, str], ObjectKey] = {}
+    remaining: dict[tuple[ClusterName, str], ObjectKey] = {}
     for key, copies in live.objects.items():
         for cluster in clusters.get(key.namespace, ()):
             copy = copies.get(cluster)
             if copy is not None and copy.uid:
-                found.setdefault((cluster, key.namespace), key)
-    return found
+                remaining.setdefault((cluster, key.namespace), key)
+    return remaining

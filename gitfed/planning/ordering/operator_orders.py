@@ -14,7 +14,7 @@ _ACTS = (Action.CREATE, Action.UPDATE, Action.DELETE)
 
 def suspend(changes: Sequence[Change], suspensions: Iterable[Suspension]) -> list[Change]:
     """Nothing is written to what is suspended, deletions included."""
-    standing = [one for one in suspensions if not one.scheduling]
+    standing = [suspension for suspension in suspensions if not suspension.scheduling]
     if not standing:
         return list(changes)
     return [_suspended(change, standing) for change in changes]
@@ -23,10 +23,10 @@ def suspend(changes: Sequence[Change], suspensions: Iterable[Suspension]) -> lis
 def _suspended(change: Change, standing: Sequence[Suspension]) -> Change:
     if change.action not in _ACTS:
         return change
-    one = next((one for one in standing if one.covers(change.cluster, change.key)), None)
-    if one is None:
+    suspension = next((suspension for suspension in standing if suspension.covers(change.cluster, change.key)), None)
+    if suspension is None:
         return change
-    return replace(change, action=Action.SKIP, reason=Reason(ReasonCode.SUSPENDED_BY_ORDER, detail=str(one)))
+    return replace(change, action=Action.SKIP, reason=Reason(ReasonCode.SUSPENDED_BY_ORDER, detail=str(suspension)))
 
 
 def remove(changes: Sequence[Change], removals: Iterable[Removal]) -> list[Change]:
@@ -34,7 +34,7 @@ def remove(changes: Sequence[Change], removals: Iterable[Removal]) -> list[Chang
 
     No gate counts them: they are named, and there is nobody left to ask.
     """
-    wanted = {(one.cluster, one.object, one.uid): one for one in removals}
+    wanted = {(removal.cluster, removal.object, removal.uid): removal for removal in removals}
     if not wanted:
         return list(changes)
     return [_removed(change, wanted) for change in changes]
@@ -43,7 +43,7 @@ def remove(changes: Sequence[Change], removals: Iterable[Removal]) -> list[Chang
 def _removed(change: Change, wanted: dict[tuple[str, str, str], Removal]) -> Change:
     if change.action is not Action.KEEP or change.move or change.live is None or not change.live.ours:
         return change
-    one = wanted.get((change.cluster, str(change.key), change.live.uid))
-    if one is None or change.reason.code is ReasonCode.NOT_OBSERVED:
+    removal = wanted.get((change.cluster, str(change.key), change.live.uid))
+    if removal is None or change.reason.code is ReasonCode.NOT_OBSERVED:
         return change
-    return replace(change, action=Action.DELETE, reason=Reason(ReasonCode.REMOVED_BY_ORDER, one.by))
+    return replace(change, action=Action.DELETE, reason=Reason(ReasonCode.REMOVED_BY_ORDER, removal.by))

@@ -97,18 +97,18 @@ def parse(text: str) -> ObjectKey | None:
 
 def faults(manifest: Manifest) -> list[Problem]:
     """What is wrong with the ordering annotations of one manifest."""
-    found = []
+    problems = []
     text = _annotation(manifest, WAVE)
     if text:
         try:
             int(text)
         except ValueError:
-            found.append(Problem(manifest.origin, f"annotation {WAVE}: {text!r} is no whole number"))
+            problems.append(Problem(manifest.origin, f"annotation {WAVE}: {text!r} is no whole number"))
     for item in _items(manifest):
         if parse(item) is None:
             message = f"annotation {DEPENDS_ON}: {item!r} names no object"
-            found.append(Problem(manifest.origin, message, "write group/Kind/namespace/name"))
-    return found
+            problems.append(Problem(manifest.origin, message, "write group/Kind/namespace/name"))
+    return problems
 
 
 def cycles(manifests: Sequence[Manifest]) -> list[Problem]:
@@ -117,19 +117,19 @@ def cycles(manifests: Sequence[Manifest]) -> list[Problem]:
     if not graph:
         return []
     origins = {manifest.key: manifest.origin for manifest in manifests if manifest.key in graph}
-    found = []
+    problems = []
     for circle in _circles(graph):
         start = circle.index(min(circle))
         around = [*circle[start:], *circle[: start + 1]]
         message = f"objects wait for each other: {' → '.join(str(key) for key in around)}"
-        found.append(Problem(origins[around[0]], message, f"remove one of their {DEPENDS_ON} annotations"))
-    return sorted(found)
+        problems.append(Problem(origins[around[0]], message, f"remove one of their {DEPENDS_ON} annotations"))
+    return sorted(problems)
 
 
 def _circles(graph: Mapping[ObjectKey, Sequence[ObjectKey]]) -> list[list[ObjectKey]]:
     """The circle that closes at each edge back into the path of a walk, each object walked once. No recursion: a chain
     may be as long as a repository."""
-    found: list[list[ObjectKey]] = []
+    circles: list[list[ObjectKey]] = []
     done: set[ObjectKey] = set()
     for root in sorted(graph):
         if root in done:
@@ -145,12 +145,12 @@ def _circles(graph: Mapping[ObjectKey, Sequence[ObjectKey]]) -> list[list[Object
                 on_path.discard(last)
                 done.add(last)
             elif following in on_path:
-                found.append(path[path.index(following) :])
+                circles.append(path[path.index(following) :])
             elif following in graph and following not in done:
                 path.append(following)
                 on_path.add(following)
                 pending.append(iter(graph[following]))
-    return found
+    return circles
 
 
 def _items(manifest: Manifest) -> list[str]:

@@ -35,7 +35,7 @@ class Placed:
 
 def mark_waiting(changes: Sequence[Change], placed: Iterable[Placed]) -> list[Change]:
     """The changes, each that has to wait saying what for."""
-    objects = {one.key: one for one in placed}
+    objects = {template.key: template for template in placed}
     pending = {(change.cluster, change.key): change for change in changes if change.action in (*_WRITES, Action.SKIP)}
     front = _front(objects.values(), pending)
     return [_held(change, front, objects, pending) for change in changes]
@@ -63,37 +63,40 @@ def _front(
     objects: Iterable[Placed], pending: Mapping[tuple[ClusterName, ObjectKey], Change]
 ) -> dict[ClusterName, tuple[int, str]]:
     """Of each cluster the first wave that is not over, and what is wrong there."""
-    found: dict[ClusterName, tuple[int, ObjectKey, str]] = {}
-    for one in objects:
-        wave = one.position.wave
-        if wave == order.NO_WAVE or not one.waited_for:
+    fronts: dict[ClusterName, tuple[int, ObjectKey, str]] = {}
+    for template in objects:
+        wave = template.position.wave
+        if wave == order.NO_WAVE or not template.waited_for:
             continue
-        for cluster in one.clusters:
-            known = found.get(cluster)
-            if known is not None and (known[0], known[1]) <= (wave, one.key):
+        for cluster in template.clusters:
+            earliest = fronts.get(cluster)
+            if earliest is not None and (earliest[0], earliest[1]) <= (wave, template.key):
                 continue
-            why = _unfinished(one, cluster, pending)
+            why = _unfinished(template, cluster, pending)
             if why:
-                found[cluster] = (wave, one.key, why)
-    return {cluster: (wave, f"{key} ({why})") for cluster, (wave, key, why) in found.items()}
+                fronts[cluster] = (wave, template.key, why)
+    return {cluster: (wave, f"{key} ({why})") for cluster, (wave, key, why) in fronts.items()}
 
 
 def _missing(
-    one: Placed | None, key: ObjectKey, cluster: ClusterName, pending: Mapping[tuple[ClusterName, ObjectKey], Change]
+    template: Placed | None,
+    key: ObjectKey,
+    cluster: ClusterName,
+    pending: Mapping[tuple[ClusterName, ObjectKey], Change],
 ) -> str:
-    if one is None or cluster not in one.clusters:
-        live = one.live.get(cluster) if one is not None else None
+    if template is None or cluster not in template.clusters:
+        live = template.live.get(cluster) if template is not None else None
         if live is not None and live.uid and live.health is Health.CURRENT:
             return ""
-        return "it is not placed in this cluster" if one is not None else "no file declares it"
-    if not one.waited_for:
+        return "it is not placed in this cluster" if template is not None else "no file declares it"
+    if not template.waited_for:
         return ""
-    return _unfinished(one, cluster, pending)
+    return _unfinished(template, cluster, pending)
 
 
-def _unfinished(one: Placed, cluster: ClusterName, pending: Mapping[tuple[ClusterName, ObjectKey], Change]) -> str:
+def _unfinished(template: Placed, cluster: ClusterName, pending: Mapping[tuple[ClusterName, ObjectKey], Change]) -> str:
     """Why an object that should be in a cluster is not finished there; "" when it is."""
-    change = pending.get((cluster, one.key))
+    change = pending.get((cluster, template.key))
     if change is not None and change.action is Action.SKIP:
         if change.left is Left.SUSPENDED:
             return ""
@@ -101,7 +104,7 @@ def _unfinished(one: Placed, cluster: ClusterName, pending: Mapping[tuple[Cluste
             return str(change.reason)
     elif change is not None and not change.drift:
         return f"to be {change.action.value}d"
-    live = one.live.get(cluster)
+    live = template.live.get(cluster)
     if live is None or not live.uid:
         return "" if change is not None else "not there"
     return "" if live.health is Health.CURRENT else _said(live)

@@ -26,24 +26,23 @@ _Kind = TypeVar("_Kind", bound=Declared)
 def differing(base_repo: RepoSnapshot, head_repo: RepoSnapshot, base: Plan, head: Plan) -> Set[ObjectKey]:
     """What is rendered follows from the template, its binding, the overrides that select it and what they ask of the
     clusters, the interpreter and the name of the federation."""
-    one, other = base_repo, head_repo
     everything = base.bindings.keys() | head.bindings.keys()
-    if one.settings.metadata.name != other.settings.metadata.name or one.webhooks != other.webhooks:
+    if base_repo.settings.metadata.name != head_repo.settings.metadata.name or base_repo.webhooks != head_repo.webhooks:
         return everything
-    found = {
+    affected = {
         key
         for key in everything
-        if one.manifests.get(key) is not other.manifests.get(key)
+        if base_repo.manifests.get(key) is not head_repo.manifests.get(key)
         or _placed_otherwise(base.bindings.get(key), head.bindings.get(key))
-        or (key not in one.manifests and key not in other.manifests)
+        or (key not in base_repo.manifests and key not in head_repo.manifests)
     }
-    policies = [*unlike(one.overrides, other.overrides), *hitting_otherwise(one, other)]
-    kinds = {target(rule) for rule in unlike(one.interpreters, other.interpreters)}
+    policies = [*unlike(base_repo.overrides, head_repo.overrides), *hitting_otherwise(base_repo, head_repo)]
+    kinds = {target(rule) for rule in unlike(base_repo.interpreters, head_repo.interpreters)}
     if policies or kinds:
         versions = {key: binding.api_version for plan in (base, head) for key, binding in plan.bindings.items()}
-        found |= selected(policies, versions)
-        found |= {key for key, version in versions.items() if (version, key.kind) in kinds}
-    return found
+        affected |= selected(policies, versions)
+        affected |= {key for key, version in versions.items() if (version, key.kind) in kinds}
+    return affected
 
 
 def hitting_otherwise(base: RepoSnapshot, head: RepoSnapshot) -> list[Override]:
@@ -74,10 +73,10 @@ def may_select(policy: Policy, key: ObjectKey, api_version: str) -> bool:
         return False
     wanted = policy.spec.resource_selectors
     return not wanted or any(
-        (one.api_version, one.kind) == (api_version, key.kind)
-        and one.namespace in (None, "", key.namespace)
-        and one.name in (None, "", key.name)
-        for one in wanted
+        (selector.api_version, selector.kind) == (api_version, key.kind)
+        and selector.namespace in (None, "", key.namespace)
+        and selector.name in (None, "", key.name)
+        for selector in wanted
     )
 
 
@@ -85,20 +84,20 @@ def selected(policies: Sequence[Policy], versions: Mapping[ObjectKey, str]) -> s
     if not policies:
         return set()
     own: dict[str, list[Policy]] = {}
-    for one in policies:
-        own.setdefault("" if one.is_cluster_wide else one.metadata.namespace, []).append(one)
+    for policy in policies:
+        own.setdefault("" if policy.is_cluster_wide else policy.metadata.namespace, []).append(policy)
     wide = own.pop("", [])
     return {
         key
         for key, version in versions.items()
-        if any(may_select(one, key, version) for one in wide)
-        or (key.namespace in own and any(may_select(one, key, version) for one in own[key.namespace]))
+        if any(may_select(policy, key, version) for policy in wide)
+        or (key.namespace in own and any(may_select(policy, key, version) for policy in own[key.namespace]))
     }
 
 
 def unlike(before: Iterable[_Kind], after: Iterable[_Kind]) -> list[_Kind]:
     """Both versions of what differs, and what only one side has."""
-    old, new = {one.key: one for one in before}, {one.key: one for one in after}
+    old, new = {policy.key: policy for policy in before}, {policy.key: policy for policy in after}
     keys = [
         key
         for key in sorted(old.keys() | new.keys())

@@ -42,24 +42,24 @@ def further(
     in files that are the same in both. `rows`: where the others go, if that is known. None: all of them, or more than
     can be told.
     """
-    if not locality.is_local(base, head, known=rows is not None):
+    if not locality.is_local(base, head, rows_known=rows is not None):
         return None
     kinds = {target(rule) for rule in unlike(base.interpreters, head.interpreters)}
-    found = selected(_differing(base, head), others)
-    found |= {key for key, version in others.items() if (version, key.kind) in kinds}
-    found |= {one.target for repo in (base, head) for one in repo.autoscalers} & others.keys()
+    affected = selected(_differing(base, head), others)
+    affected |= {key for key, version in others.items() if (version, key.kind) in kinds}
+    affected |= {autoscaler.target for repo in (base, head) for autoscaler in repo.autoscalers} & others.keys()
     if rows is not None:
-        for one in cluster_changes.of(base.clusters, head.clusters):
-            elsewhere = {key: version for key, version in others.items() if one.before.name not in rows[key].where}
-            found |= selected([*cluster_changes.repelled(one, [*base.propagation, *head.propagation])], elsewhere)
-    planned = {key: one.api_version for repo in (base, head) for key, one in repo.manifests.items()}
+        for change in cluster_changes.of(base.clusters, head.clusters):
+            elsewhere = {key: version for key, version in others.items() if change.before.name not in rows[key].where}
+            affected |= selected([*cluster_changes.repelled(change, [*base.propagation, *head.propagation])], elsewhere)
+    planned = {key: manifest.api_version for repo in (base, head) for key, manifest in repo.manifests.items()}
     changed = {key for key in planned if base.manifests.get(key) != head.manifests.get(key)}
     concerned = {key: planned[key] for key in changed | selected(_differing(base, head), planned)}
-    concerned |= {key: others[key] for key in found}
+    concerned |= {key: others[key] for key in affected}
     together = locality.together(base, head, concerned)
     if together is None:
         return None
-    return found | {key for key in others if key.namespace in together} if together else found
+    return affected | {key for key in others if key.namespace in together} if together else affected
 
 
 def is_whole(review: Review, base: RepoSnapshot, head: RepoSnapshot, decisions: Decisions, *, waited: bool) -> bool:
@@ -68,29 +68,29 @@ def is_whole(review: Review, base: RepoSnapshot, head: RepoSnapshot, decisions: 
     `decisions`: of these few, as recorded; `waited`: one of them waited for room. Where the snapshots' scope counts the
     others, these are part of the review, and whoever takes room is among the few.
     """
-    known = set(review.head.clusters)
-    if any(share.cluster not in known for one in decisions.bindings.values() for share in one.targets):
+    clusters = set(review.head.clusters)
+    if any(share.cluster not in clusters for decision in decisions.bindings.values() for share in decision.targets):
         return False  # what is left in a cluster that nobody declares is said with its number
     before, after = review.base.bindings, review.head.bindings
     if any(
-        one.owner not in before and one.owner not in after
+        requirement.owner not in before and requirement.owner not in after
         for decision in decisions.bindings.values()
-        for one in decision.required_by
-        if one.still_in
+        for requirement in decision.required_by
+        if requirement.still_in
     ):
         return False  # it stays for an orphan that is not among the few
-    if any(_ceases_to_be_an_orphan(one, after.get(key)) for key, one in before.items()):
+    if any(_ceases_to_be_an_orphan(binding, after.get(key)) for key, binding in before.items()):
         return False  # what it needed stayed with it, and may not be among the few
     if base.settings.spec.failover.max_evictions_per_minute is not None and any(
-        key not in decisions.bindings or one.evictions != decisions.bindings[key].evictions
+        key not in decisions.bindings or binding.evictions != decisions.bindings[key].evictions
         for plan in (before, after)
-        for key, one in plan.items()
-        if one.evictions
+        for key, binding in plan.items()
+        if binding.evictions
     ):
         return False  # who leaves first depends on all that leave
     if base.scope.counted:
         return True
-    if waited or review.flows or any(one.move for one in review.changes):
+    if waited or review.flows or any(change.move for change in review.changes):
         return False
     if any(gate.name in _PARTS and gate.value not in ("0", "0%") for gate in review.gates):
         return False
@@ -117,7 +117,7 @@ def _differing(base: RepoSnapshot, head: RepoSnapshot) -> list[Policy]:
     """Policies that differ, those that wait for an override which comes or goes (`dependentOverrides`), and those to
     which a cluster that is declared otherwise is another target."""
     overrides = unlike(base.overrides, head.overrides)
-    names = {(one.metadata.namespace, one.metadata.name) for one in overrides}
+    names = {(policy.metadata.namespace, policy.metadata.name) for policy in overrides}
     waiting = [
         policy
         for policy in (*base.propagation, *head.propagation)

@@ -33,7 +33,7 @@ class Relabelled:
     @property
     def drives_out(self) -> bool:
         """Whether what runs there may have to leave: then the time of it counts, and how many do."""
-        sides = [{taint for taint in one.taints if taint.effect == NO_EXECUTE} for one in (self.before, self.after)]
+        sides = [{taint for taint in side.taints if taint.effect == NO_EXECUTE} for side in (self.before, self.after)]
         return sides[0] != sides[1]
 
 
@@ -45,31 +45,31 @@ def of(base: Mapping[ClusterName, Cluster], head: Mapping[ClusterName, Cluster])
         for name in names
         if base[name] != head[name]
     )
-    return [one for one in both if one.before != one.after]
+    return [change for change in both if change.before != change.after]
 
 
 def overriding(clusters: Sequence[Relabelled], policies: Sequence[Override]) -> Iterator[Override]:
     """Override policies of which a rule hits one of the clusters on one side only."""
     for policy in policies:
         targets = [affinity.compile(rule.target_cluster) for rule in policy.spec.rules]
-        if any(_differs(matches, one) for matches in targets for one in clusters):
+        if any(_differs(matches, change) for matches in targets for change in clusters):
             yield policy
 
 
 def choosing(clusters: Sequence[Relabelled], policies: Sequence[Propagation]) -> Iterator[Propagation]:
     """Propagation policies that choose clusters by what differs."""
     for policy in policies:
-        if any(_chooses(policy.spec.placement, one) for one in clusters):
+        if any(_chooses(policy.spec.placement, change) for change in clusters):
             yield policy
 
 
-def repelled(one: Relabelled, policies: Sequence[Propagation]) -> Iterator[Propagation]:
+def repelled(change: Relabelled, policies: Sequence[Propagation]) -> Iterator[Propagation]:
     """Propagation policies whose templates a taint keeps out on one side only: those that are not there already."""
     for policy in policies:
         placement = policy.spec.placement
         demand = filters.Demand("", "", affinity.everywhere, placement.cluster_tolerations or ())
-        kept_out = [any(filters.untolerated(demand, side)) for side in (one.before, one.after)]
-        if kept_out[0] is not kept_out[1] and any(matches(one.after) for matches in _targets(placement)):
+        kept_out = [any(filters.untolerated(demand, side)) for side in (change.before, change.after)]
+        if kept_out[0] is not kept_out[1] and any(matches(change.after) for matches in _targets(placement)):
             yield policy
 
 
@@ -77,16 +77,16 @@ def _targets(placement: Placement) -> list[Predicate]:
     return [matches for term in affinity.terms(placement) for matches in (term.matches, *term.overflow)]
 
 
-def _chooses(placement: Placement, one: Relabelled) -> bool:
+def _chooses(placement: Placement, change: Relabelled) -> bool:
     matching = _targets(placement)
     preference = placement.replica_scheduling.weight_preference if placement.replica_scheduling is not None else None
     if preference is not None:
         matching += [affinity.compile(entry.target_cluster) for entry in preference.static_weight_list or ()]
-    where = [(side.provider, side.region, side.zones) for side in (one.before, one.after)]
-    return any(_differs(matches, one) for matches in matching) or (
+    where = [(side.provider, side.region, side.zones) for side in (change.before, change.after)]
+    return any(_differs(matches, change) for matches in matching) or (
         bool(placement.spread_constraints) and where[0] != where[1]
     )
 
 
-def _differs(matches: Predicate, one: Relabelled) -> bool:
-    return matches(one.before) is not matches(one.after)
+def _differs(matches: Predicate, change: Relabelled) -> bool:
+    return matches(change.before) is not matches(change.after)

@@ -79,13 +79,13 @@ def declared(
     hidden: redact.Hidden,
 ) -> Iterator[Declaration]:
     """`plans`: of the base and of the head. `differing`: objects that differ; `touched`: those whose manifests can."""
-    found = _otherwise(base_repo, head_repo)
-    concerns = _Concerns(plans, touched, base_repo.scope.placed) if found else None
-    for before, after in found:
+    pairs = _otherwise(base_repo, head_repo)
+    concerns = _Concerns(plans, touched, base_repo.scope.placed) if pairs else None
+    for before, after in pairs:
         assert concerns is not None
-        one = _declaration(before, after, hidden)
+        declaration = _declaration(before, after, hidden)
         keys = concerns.of(_present(before, after))
-        yield replace(one, concerns=tuple(sorted(keys)), differing=tuple(sorted(keys & differing)))
+        yield replace(declaration, concerns=tuple(sorted(keys)), differing=tuple(sorted(keys & differing)))
 
 
 def beside_plan(base_repo: RepoSnapshot, head_repo: RepoSnapshot) -> tuple[Declaration, ...]:
@@ -97,12 +97,12 @@ def otherwise(
     base_repo: RepoSnapshot, head_repo: RepoSnapshot, kinds: frozenset[type[Declared]] = PLANNED | BESIDE_PLANS
 ) -> tuple[Declaration, ...]:
     """What is declared otherwise, sorted, without the objects that it concerns: only plans tell these."""
-    found = [pair for pair in _otherwise(base_repo, head_repo) if type(_present(*pair)) in kinds]
-    if not found:
+    pairs = [pair for pair in _otherwise(base_repo, head_repo) if type(_present(*pair)) in kinds]
+    if not pairs:
         return ()
     manifests = (item for repo in (base_repo, head_repo) for item in repo.manifests.items())
-    hidden = redact.Hidden(one.body for key, one in manifests if key.kind == "Secret" and not key.group)
-    return tuple(_declaration(before, after, hidden) for before, after in found)
+    hidden = redact.Hidden(manifest.body for key, manifest in manifests if key.kind == "Secret" and not key.group)
+    return tuple(_declaration(before, after, hidden) for before, after in pairs)
 
 
 _Sides = tuple[Declared | None, Declared | None]
@@ -110,11 +110,14 @@ _Sides = tuple[Declared | None, Declared | None]
 
 def _otherwise(base_repo: RepoSnapshot, head_repo: RepoSnapshot) -> list[_Sides]:
     """(before, after) of what is new, gone or different, sorted by key."""
-    old, new = {one.key: one for one in _all(base_repo)}, {one.key: one for one in _all(head_repo)}
-    found = [
+    old, new = (
+        {resource.key: resource for resource in _all(base_repo)},
+        {resource.key: resource for resource in _all(head_repo)},
+    )
+    differing = [
         key for key in old.keys() | new.keys() if old.get(key) is not new.get(key) and old.get(key) != new.get(key)
     ]
-    return [(old.get(key), new.get(key)) for key in sorted(found)]
+    return [(old.get(key), new.get(key)) for key in sorted(differing)]
 
 
 def _present(before: Declared | None, after: Declared | None) -> Declared:
@@ -172,19 +175,24 @@ class _Concerns:
             return {declared.service}
         if isinstance(declared, Propagation):
             wanted = _ref(declared)
-            return {key for plan in plans for key, one in plan.bindings.items() if one.policy == wanted}
+            return {key for plan in plans for key, binding in plan.bindings.items() if binding.policy == wanted}
         if isinstance(declared, Override):
             return self._by_override().get(str(_ref(declared)), set())
         if isinstance(declared, ResourceInterpreterCustomization):
             target = (declared.spec.target.api_version, declared.spec.target.kind)
             return {
-                key for plan in plans for key, one in plan.bindings.items() if (one.api_version, key.kind) == target
+                key
+                for plan in plans
+                for key, binding in plan.bindings.items()
+                if (binding.api_version, key.kind) == target
             }
         if isinstance(declared, CronFederatedHPA | FederatedHPA):
             return {key for plan in plans for key in plan.bindings if key == declared.target}
         if declared.kind == "Cluster":
             name = declared.metadata.name
-            here = {key for plan in plans for key, one in plan.bindings.items() if one.share_of(name) is not None}
+            here = {
+                key for plan in plans for key, binding in plan.bindings.items() if binding.share_of(name) is not None
+            }
             return here | self._placed.get(name, set())
         return set()
 
@@ -205,7 +213,7 @@ def _ref(policy: Propagation | Override) -> PolicyRef:
 
 def _fields(before: Declared, after: Declared, hidden: redact.Hidden) -> Iterator[FieldChange]:
     """What is said differently, spelled as in files; values that a Secret would get are masked."""
-    old, new = (redact.declared(one.as_json()) for one in (before, after))
+    old, new = (redact.declared(side.as_json()) for side in (before, after))
     for change in differences(old, new):
         yield replace(change, before=hidden.value(change.before), after=hidden.value(change.after))
     if old == new:
@@ -235,4 +243,4 @@ def loosened(declared: Declaration) -> tuple[FieldChange, ...]:
     """Changes of limits in a Federation: a review goes by the base's, and a reader must see that they change."""
     if declared.key.kind != "Federation":
         return ()
-    return tuple(one for one in declared.fields if one.pointer.split("/")[1:3][-1] in LIMITS)
+    return tuple(change for change in declared.fields if change.pointer.split("/")[1:3][-1] in LIMITS)

@@ -73,9 +73,9 @@ def _images(body: Body) -> Iterator[tuple[str, str]]:
 
 def held_between(before: Body | None, after: Body | None) -> Iterator[BindingEvent]:
     """What began to be held in clusters, and by what. The documents are `state.yaml`, which counts it by cluster."""
-    old, new = (_mapping(_mapping(one).get("clusters")) for one in (before, after))
+    old, new = (_mapping(_mapping(side).get("clusters")) for side in (before, after))
     for name, result in sorted(new.items()):
-        held, was = (_mapping(_mapping(one).get("held")) for one in (result, old.get(name)))
+        held, was = (_mapping(_mapping(side).get("held")) for side in (result, old.get(name)))
         if held and held != was:
             by = ", ".join(f"{count} {holder_in_words(str(holder))}" for holder, count in sorted(held.items()))
             yield BindingEvent(WARNING, "ChangesHeld", f"held in {name}: {by}", str(name))
@@ -83,11 +83,11 @@ def held_between(before: Body | None, after: Body | None) -> Iterator[BindingEve
 
 def approved_between(before: Body | None, after: Body | None) -> Iterator[BindingEvent]:
     """What a person let through. The documents are `state.yaml`; an order counts when an engine has taken it up."""
-    old, new = (_mapping(one).get("approvals") for one in (before, after))
-    known = [_consent(one) for one in (old if isinstance(old, list) else [])]
-    for one in new if isinstance(new, list) else []:
-        consent = _consent(one)
-        if consent[1] and consent not in known:
+    old, new = (_mapping(side).get("approvals") for side in (before, after))
+    earlier = [_consent(approval) for approval in (old if isinstance(old, list) else [])]
+    for approval in new if isinstance(new, list) else []:
+        consent = _consent(approval)
+        if consent[1] and consent not in earlier:
             listed = ", ".join(f"{gate} ({count})" for gate, count in consent[1])
             message = f"let through by {consent[0] or 'an approver'}: {listed}"
             yield BindingEvent(NORMAL, "ChangesApproved", message)
@@ -95,21 +95,23 @@ def approved_between(before: Body | None, after: Body | None) -> Iterator[Bindin
 
 def ordered_between(before: Body | None, after: Body | None) -> Iterator[tuple[str, BindingEvent]]:
     """(`all`, `cluster/NAME` or an object, what a person ordered for it). The documents are `state.yaml`."""
-    old, new = (operator_orders.suspensions(_mapping(one).get("suspensions")) for one in (before, after))
+    old, new = (operator_orders.suspensions(_mapping(side).get("suspensions")) for side in (before, after))
     for suspension in new:
         if suspension not in old:
             said = str(suspension).partition(" since ")[0]
             why = f": {suspension.reason}" if suspension.reason else ""
             yield suspension.of, BindingEvent(WARNING, "Suspended", said + why, _cluster_of(suspension.of))
-    standing = {(one.of, one.scheduling) for one in new}
+    standing = {(suspension.of, suspension.scheduling) for suspension in new}
     for suspension in old:
         if (suspension.of, suspension.scheduling) not in standing:
             what = "scheduling resumed" if suspension.scheduling else "resumed"
             message = f"{what}, it was suspended by {suspension.by}"
             yield suspension.of, BindingEvent(NORMAL, "Resumed", message, _cluster_of(suspension.of))
-    known, asked = (operator_orders.reconciliations(_mapping(one).get("reconciliations")) for one in (before, after))
+    earlier, asked = (
+        operator_orders.reconciliations(_mapping(side).get("reconciliations")) for side in (before, after)
+    )
     for order in asked:
-        if order not in known:
+        if order not in earlier:
             message = f"to be looked at anew, by {order.by}"
             yield order.of, BindingEvent(NORMAL, "ReconcileOrdered", message, _cluster_of(order.of))
 
@@ -151,10 +153,10 @@ def _scheduled(before: Body, after: Body) -> Iterator[BindingEvent]:
 
 
 def _evicted(before: Body, after: Body) -> Iterator[BindingEvent]:
-    known = {str(task.get("fromCluster")) for task in _items(before, "gracefulEvictionTasks")}
+    earlier = {str(task.get("fromCluster")) for task in _items(before, "gracefulEvictionTasks")}
     for task in _items(after, "gracefulEvictionTasks"):
         name = str(task.get("fromCluster") or "")
-        if name not in known:
+        if name not in earlier:
             why = " by ".join(str(task[part]) for part in ("reason", "producer") if task.get(part))
             yield BindingEvent(NORMAL, "EvictWorkloadFromClusterSucceed", f"leaves {name}: {why or 'evicted'}", name)
 
@@ -173,22 +175,24 @@ def _synced(before: Body, after: Body) -> Iterator[BindingEvent]:
 def _condition(document: Body, kind: str) -> Mapping[str, Any]:
     conditions = _mapping(document.get("status")).get("conditions")
     listed = conditions if isinstance(conditions, list) else []
-    return next((one for one in listed if isinstance(one, Mapping) and one.get("type") == kind), {})
+    return next(
+        (condition for condition in listed if isinstance(condition, Mapping) and condition.get("type") == kind), {}
+    )
 
 
 def _targets(document: Body) -> dict[str, object]:
-    return {str(one.get("name")): one.get("replicas") for one in _items(document, "clusters")}
+    return {str(target.get("name")): target.get("replicas") for target in _items(document, "clusters")}
 
 
 def _copies(document: Body) -> dict[str, Mapping[str, Any]]:
     listed = _mapping(document.get("status")).get("aggregatedStatus")
     items = listed if isinstance(listed, list) else []
-    return {str(one.get("clusterName")): one for one in items if isinstance(one, Mapping)}
+    return {str(item.get("clusterName")): item for item in items if isinstance(item, Mapping)}
 
 
 def _items(document: Body, member: str) -> list[Mapping[str, Any]]:
     listed = _mapping(document.get("spec")).get(member)
-    return [one for one in (listed if isinstance(listed, list) else []) if isinstance(one, Mapping)]
+    return [item for item in (listed if isinstance(listed, list) else []) if isinstance(item, Mapping)]
 
 
 def _mapping(value: object) -> Mapping[str, Any]:

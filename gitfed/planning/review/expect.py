@@ -31,12 +31,12 @@ def check(
     expectation: Expectation, plan: Plan, clusters: Mapping[ClusterName, Cluster], gone: Collection[ClusterName] = ()
 ) -> list[Failure]:
     """`gone`: clusters that failed; what is placed there does not run."""
-    found = _workload(expectation, plan.bindings)
-    if isinstance(found, Failure):
-        return [found]
+    binding = _workload(expectation, plan.bindings)
+    if isinstance(binding, Failure):
+        return [binding]
     return [
-        Failure(_name(expectation), expected, got, _because(found))
-        for expected, got in _differences(expectation, found, clusters, gone)
+        Failure(_name(expectation), expected, got, _because(binding))
+        for expected, got in _differences(expectation, binding, clusters, gone)
     ]
 
 
@@ -47,22 +47,22 @@ def _name(expectation: Expectation) -> str:
 
 def _workload(expectation: Expectation, bindings: Mapping[ObjectKey, Binding]) -> Binding | Failure:
     wanted = expectation.workload
-    found = [
+    matching = [
         binding
         for key, binding in bindings.items()
         if (key.kind, key.name) == (wanted.kind, wanted.name)
         and (not wanted.namespace or key.namespace == wanted.namespace)
         and (not wanted.api_version or key.group == group_of(wanted.api_version))
     ]
-    if len(found) == 1:
-        return found[0]
-    if found:
-        listed = " or ".join(str(binding.key) for binding in found)
+    if len(matching) == 1:
+        return matching[0]
+    if matching:
+        listed = " or ".join(str(binding.key) for binding in matching)
         return Failure(_name(expectation), "one workload", f"it may be {listed}", "name its namespace or apiVersion")
-    known = {
+    names = {
         f"{key.kind}/{key.namespace}/{key.name}" if key.namespace else f"{key.kind}/{key.name}" for key in bindings
     }
-    close = difflib.get_close_matches(_name(expectation), sorted(known), n=1, cutoff=0.6)
+    close = difflib.get_close_matches(_name(expectation), sorted(names), n=1, cutoff=0.6)
     got = "the repository has none" + (f": did you mean {close[0]}?" if close else "")
     return Failure(_name(expectation), "a workload of this name", got)
 
@@ -104,7 +104,9 @@ def _differences(
         ("provider", replicas.provider, _provider),
     ):
         for name, bounds in sorted(wanted_by_name.items()):
-            there = sum(number for one, number in counts.items() if one in clusters and name in of(clusters[one]))
+            there = sum(
+                number for cluster, number in counts.items() if cluster in clusters and name in of(clusters[cluster])
+            )
             yield from _within(bounds, there, f"in {kind} {name}", here)
 
 

@@ -25,21 +25,21 @@ Copies = Mapping[ObjectKey, Mapping[ClusterName, LiveObject]]
 
 def by_earlier(repo: RepoSnapshot, base: Plan, decisions: Decisions) -> Copies:
     """Of the base `repo`. `decisions`: those that it leaves behind, with those of templates that are gone."""
-    found: dict[ObjectKey, dict[ClusterName, LiveObject]] = {}
+    objects: dict[ObjectKey, dict[ClusterName, LiveObject]] = {}
     for key, binding in base.bindings.items():
         if is_orphan(binding) and binding.decision is not None:
             placed = _placed(base, key)
             names = [share.cluster for share in binding.decision.targets if share.cluster not in placed]
             if names:
-                found[key] = {name: _copy(repo, key, name) for name in names}
+                objects[key] = {name: _copy(repo, key, name) for name in names}
     for key in decisions.bindings.keys() - base.bindings.keys():
         if decisions.bindings[key].targets:
-            found[key] = {share.cluster: _copy(repo, key, share.cluster) for share in decisions.bindings[key].targets}
+            objects[key] = {share.cluster: _copy(repo, key, share.cluster) for share in decisions.bindings[key].targets}
     for key, binding in base.bindings.items():
-        if where := _needed(binding, base, found):  # few are: manifests are made when somebody looks at them
+        if where := _needed(binding, base, objects):  # few are: manifests are made when somebody looks at them
             for name in sorted(where - _placed(base, key)):
-                found.setdefault(key, {})[name] = _copy(repo, key, name)
-    return _with_namespaces(repo, base, found)
+                objects.setdefault(key, {})[name] = _copy(repo, key, name)
+    return _with_namespaces(repo, base, objects)
 
 
 def is_orphan(binding: Binding) -> bool:
@@ -58,7 +58,12 @@ def _needed(binding: Binding, base: Plan, earlier: Copies) -> set[ClusterName]:
     and then so does what they needed; a review says where that ends.
     """
     required = binding.decision.required_by if binding.decision is not None else ()
-    return {name for one in required for name in one.still_in if stays_as_it_is(one.owner, name, base, base, earlier)}
+    return {
+        name
+        for requirement in required
+        for name in requirement.still_in
+        if stays_as_it_is(requirement.owner, name, base, base, earlier)
+    }
 
 
 def stays_as_it_is(owner: ObjectKey, cluster: ClusterName, plan: Plan, base: Plan, earlier: Copies) -> bool:
@@ -81,15 +86,15 @@ def outlives(binding: Binding) -> bool:
     return binding.preserve or (binding.decision is not None and binding.decision.kept)
 
 
-def _with_namespaces(repo: RepoSnapshot, base: Plan, found: dict[ObjectKey, dict[ClusterName, LiveObject]]) -> Copies:
+def _with_namespaces(repo: RepoSnapshot, base: Plan, objects: dict[ObjectKey, dict[ClusterName, LiveObject]]) -> Copies:
     """What holds something is there too."""
-    for key, copies in list(found.items()):
+    for key, copies in list(objects.items()):
         if not key.namespace or namespaces.is_reserved(key.namespace, repo.settings):
             continue
         space = ObjectKey("", "Namespace", "", key.namespace)
         for name in copies.keys() - _placed(base, space):
-            found.setdefault(space, {})[name] = _copy(repo, space, name)
-    return found
+            objects.setdefault(space, {})[name] = _copy(repo, space, name)
+    return objects
 
 
 def _copy(repo: RepoSnapshot, key: ObjectKey, cluster: ClusterName) -> LiveObject:

@@ -153,16 +153,16 @@ _SETTINGS_REACHING_ALL = _of(SETTINGS, Reach.ALL)
 _TIES = _of(PROPAGATION, Reach.TIED)
 
 
-def is_local(base: RepoSnapshot, head: RepoSnapshot, *, known: bool) -> bool:
-    """Whether it can be told which templates come out otherwise. `known`: where those go that are not looked at."""
+def is_local(base: RepoSnapshot, head: RepoSnapshot, *, rows_known: bool) -> bool:
+    """Whether it can be told which templates change. `rows_known`: the clusters of the other templates are known."""
     return (
         base.complete
         and head.complete
         and not any(member(base) != member(head) for member in _REACHING_ALL)
         and _plan_alike(base.settings, head.settings)
-        and _declare_alike(base, head, known=known)
+        and _declare_alike(base, head, rows_known=rows_known)
         and _read_by_others(base) == _read_by_others(head)
-        and (known or not _follows_content(base, head))
+        and (rows_known or not _follows_content(base, head))
     )
 
 
@@ -174,13 +174,13 @@ def ties(policy: Propagation) -> bool:
 def goes_by_room(*repos: RepoSnapshot) -> bool:
     """Whether any template may be placed by the room of clusters."""
     placements = (policy.spec.placement for repo in repos for policy in repo.propagation)
-    return any(strategy.by_room(one) or strategy.spreads(one) for one in placements)
+    return any(strategy.by_room(placement) or strategy.spreads(placement) for placement in placements)
 
 
 def together(base: RepoSnapshot, head: RepoSnapshot, concerned: Mapping[ObjectKey, str]) -> set[str] | None:
     """The namespaces in which the place of any of these templates may depend on others, or theirs on it. None: it may
     depend on templates anywhere."""
-    spaces = {one.metadata.namespace or "" for repo in (base, head) for one in repo.quotas}
+    spaces = {quota.metadata.namespace or "" for repo in (base, head) for quota in repo.quotas}
     own_rules = bool(base.interpreters or base.webhooks or head.interpreters)
     for policy in _each(base.propagation, head.propagation):
         if policy.spec.propagate_deps and concerned:
@@ -195,32 +195,32 @@ def together(base: RepoSnapshot, head: RepoSnapshot, concerned: Mapping[ObjectKe
 
 def _each(*sides: Sequence[Propagation]) -> Iterator[Propagation]:
     """Of both sides, but not twice what is the same object."""
-    yield from {id(one): one for side in sides for one in side}.values()
+    yield from {id(policy): policy for side in sides for policy in side}.values()
 
 
-def _plan_alike(one: Federation, other: Federation) -> bool:
+def _plan_alike(settings: Federation, other: Federation) -> bool:
     """Whether the plans of templates that did not change are the same under both settings."""
-    return one is other or (
-        one.metadata.name == other.metadata.name
-        and not any(member(one.spec) != member(other.spec) for member in _SETTINGS_REACHING_ALL)
+    return settings is other or (
+        settings.metadata.name == other.metadata.name
+        and not any(member(settings.spec) != member(other.spec) for member in _SETTINGS_REACHING_ALL)
     )
 
 
-def _declare_alike(base: RepoSnapshot, head: RepoSnapshot, *, known: bool) -> bool:
+def _declare_alike(base: RepoSnapshot, head: RepoSnapshot, *, rows_known: bool) -> bool:
     """Whether what is declared of clusters otherwise concerns only what some policy makes of it."""
     if base.clusters is head.clusters or base.clusters == head.clusters:
         return True
     return (
-        known
+        rows_known
         and base.clusters.keys() == head.clusters.keys()
         and not base.taint_policies
-        and not any(one.drives_out for one in cluster_changes.of(base.clusters, head.clusters))
+        and not any(change.drives_out for change in cluster_changes.of(base.clusters, head.clusters))
     )
 
 
 def _read_by_others(repo: RepoSnapshot) -> set[object]:
     """Of objects that other templates go by: custom kinds, classes of priority."""
-    return {(key, one.digest) for key, one in repo.manifests.items() if key[:2] in READ_BY_OTHERS}
+    return {(key, manifest.digest) for key, manifest in repo.manifests.items() if key[:2] in READ_BY_OTHERS}
 
 
 def _follows_content(base: RepoSnapshot, head: RepoSnapshot) -> bool:

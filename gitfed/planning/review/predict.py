@@ -65,7 +65,7 @@ def _is_the_same(sides: Sides, key: ObjectKey) -> bool:
 def _of(sides: Sides, key: ObjectKey, clusters: Mapping[ClusterName, ClusterLive]) -> Iterator[Change]:
     old = by_cluster(sides.base.rendered.get(key, ()))
     earlier = sides.left_over.get(key, {})
-    live = {**{name: _live(one, name) for name, one in old.items()}, **earlier}
+    live = {**{name: _live(rendered, name) for name, rendered in old.items()}, **earlier}
     was, will = sides.base.bindings.get(key), sides.head.bindings.get(key)
     if will is None:
         for change in _leavers(sides, key, live, clusters):
@@ -134,7 +134,7 @@ def is_of_earlier(change: Change) -> bool:
 
 def _in_the_end(change: Change, binding: Binding) -> Change:
     """An evicted copy goes when what takes its place is healthy, as a moved one does."""
-    task = next((one for one in binding.evictions if one.from_cluster == change.cluster), None)
+    task = next((eviction for eviction in binding.evictions if eviction.from_cluster == change.cluster), None)
     if change.reason.code is not ReasonCode.EVICTION_WAITS or task is None or task.suppress_deletion:
         return change
     return replace(change, action=Action.DELETE, reason=Reason(ReasonCode.EVICTED_AFTERWARDS))
@@ -202,8 +202,8 @@ def _context(
     manifest = repo.manifests.get(key)
     if manifest is None:
         # Not a file's: a namespace that objects need, or a quota for single clusters. Any copy says what it is.
-        one = next(iter([*(rendered for rendered in head.rendered.get(key, ())), *old.values()]))
-        manifest = Manifest(key, binding.api_version, one.body, binding.origin, one.digest)
+        first = next(iter([*(rendered for rendered in head.rendered.get(key, ())), *old.values()]))
+        manifest = Manifest(key, binding.api_version, first.body, binding.origin, first.digest)
     settings = repo.settings.spec.sync
     return compare.Context(
         manifest=manifest,

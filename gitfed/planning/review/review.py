@@ -91,10 +91,10 @@ def review(
     changes = retained_dependents.considered(changes, sides)
     # Everything that we own before the change, for limits that are parts of it.
     owned = sum(len(binding.shares) for binding in base.bindings.values())
-    known, already = replace(decisions, known=True, descends=True), gate.Already(owned=owned)
+    recorded, already = replace(decisions, known=True, descends=True), gate.Already(owned=owned)
 
-    def hold(found: Sequence[Change]) -> tuple[retained_dependents.Gates, list[Change]]:
-        verdict = gate.hold(found, head.bindings, repo=limited, decisions=known, live=None, already=already)
+    def hold(wanted: Sequence[Change]) -> tuple[retained_dependents.Gates, list[Change]]:
+        verdict = gate.hold(wanted, head.bindings, repo=limited, decisions=recorded, live=None, already=already)
         return verdict.gates, [*verdict.changes]
 
     gates, changes = retained_dependents.limited(changes, sides, hold)
@@ -107,7 +107,7 @@ def review(
         declared=declared,
         flows=tuple(_flows(base, head)),
         changes=tuple(changes),
-        gates=(*gates, *(one for one in head.gates if not one.consent)),
+        gates=(*gates, *(limit for limit in head.gates if not limit.consent)),
         totals=build.totals(changes, of_clusters=len(head.clusters)),
         touched=tuple(touched),
         hidden=hidden,
@@ -127,12 +127,12 @@ def _is_dependency(binding: Binding | None) -> bool:
 
 
 def _placed_otherwise(base: Plan, head: Plan) -> set[ObjectKey]:
-    found = set()
+    moved = set()
     for key in base.bindings.keys() | head.bindings.keys():
         old, new = base.bindings.get(key), head.bindings.get(key)
         if old is not new and (old.shares if old else ()) != (new.shares if new else ()):
-            found.add(key)
-    return found
+            moved.add(key)
+    return moved
 
 
 def _flows(base: Plan, head: Plan) -> Iterator[Flow]:
@@ -153,7 +153,9 @@ def _flows(base: Plan, head: Plan) -> Iterator[Flow]:
 
 def _without(hidden: redact.Hidden, problems: tuple[Problem, ...]) -> tuple[Problem, ...]:
     """A message quotes what is wrong, and that may be a secret in the wrong place."""
-    return tuple(replace(one, message=hidden.text(one.message), hint=hidden.text(one.hint)) for one in problems)
+    return tuple(
+        replace(problem, message=hidden.text(problem.message), hint=hidden.text(problem.hint)) for problem in problems
+    )
 
 
 def _secrets(base_repo: RepoSnapshot, head_repo: RepoSnapshot, base: Plan, head: Plan) -> Iterator[Body]:
