@@ -59,17 +59,17 @@ class Inputs:
     def _fleet(self) -> str:
         clusters = [
             [
-                one.name,
-                dict(one.labels),
-                one.provider,
-                one.region,
-                list(one.zones),
-                [list(taint) for taint in one.taints],
-                sorted(str(tolerations) for tolerations in one.outlived),
+                candidate.name,
+                dict(candidate.labels),
+                candidate.provider,
+                candidate.region,
+                list(candidate.zones),
+                [list(taint) for taint in candidate.taints],
+                sorted(str(tolerations) for tolerations in candidate.outlived),
             ]
-            for one in self._candidates
+            for candidate in self._candidates
         ]
-        return canonical.digest(sorted(clusters, key=lambda one: str(one[0])))
+        return canonical.digest(sorted(clusters, key=lambda described: str(described[0])))
 
     @cached_property
     def _settings(self) -> str:
@@ -92,13 +92,13 @@ def counted(before: Decision, after: Decision, inputs: Inputs, now: datetime) ->
         return after
     if before.undone is not None:
         return after
-    known = before.repeats
-    last = known.times[-1] if known is not None else before.last_scheduled
+    repeats = before.repeats
+    last = repeats.times[-1] if repeats is not None else before.last_scheduled
     if last is None or last <= now - WINDOW:
         return after if after.repeats is None else replace(after, repeats=None)
     current = inputs.of(after.key)
-    times = known.times if known is not None and known.inputs == current else ()
-    times = (*(one for one in times if one > now - WINDOW), now.replace(microsecond=0))
+    times = repeats.times if repeats is not None and repeats.inputs == current else ()
+    times = (*(time for time in times if time > now - WINDOW), now.replace(microsecond=0))
     return replace(after, repeats=Repeats(current, times))
 
 

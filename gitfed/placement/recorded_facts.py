@@ -65,16 +65,16 @@ def believe(seen: ClusterFacts, before: Belief | None, now: float, thresholds: T
     At once: the first look after a start (`before` None), a cluster without a Ready condition, and every change that
     does not cross the line between ready and not ready. What is withheld is withheld as a whole.
     """
-    known = before.facts if before is not None else None
-    if before is None or known is None or not any(condition.type == "Ready" for condition in known.conditions):
+    recorded = before.facts if before is not None else None
+    if before is None or recorded is None or not any(condition.type == "Ready" for condition in recorded.conditions):
         return Belief(seen)
-    was_ready = known.reach is Reach.READY
+    was_ready = recorded.reach is Reach.READY
     if was_ready == (seen.reach is Reach.READY):
         return Belief(seen)
     since = now if before.contrary_since is None else before.contrary_since
     if now >= since + (thresholds.failure if was_ready else thresholds.success):
         return Belief(seen)
-    return Belief(known, since)
+    return Belief(recorded, since)
 
 
 def next_look(
@@ -129,44 +129,46 @@ def is_rested(last_room: datetime | None, now: datetime) -> bool:
     return last_room is None or now - last_room >= APART
 
 
-def is_urgent(known: ClusterFacts, seen: ClusterFacts) -> bool:
+def is_urgent(recorded: ClusterFacts, seen: ClusterFacts) -> bool:
     """Whether something else than an amount changed: what a cluster is, serves, or says of itself."""
     return (
-        known.reach is not seen.reach
-        or known.kubernetes_version != seen.kubernetes_version
-        or known.apis != seen.apis
-        or (known.resource_summary is None) != (seen.resource_summary is None)
-        or [(c.type, c.status, c.reason) for c in known.conditions]
+        recorded.reach is not seen.reach
+        or recorded.kubernetes_version != seen.kubernetes_version
+        or recorded.apis != seen.apis
+        or (recorded.resource_summary is None) != (seen.resource_summary is None)
+        or [(c.type, c.status, c.reason) for c in recorded.conditions]
         != [(c.type, c.status, c.reason) for c in seen.conditions]
     )
 
 
-def has_moved(known: ClusterFacts, seen: ClusterFacts) -> bool:
+def has_moved(recorded: ClusterFacts, seen: ClusterFacts) -> bool:
     """Whether the room changed by more than 5 % of what there is, or ran out, or kinds of nodes came or went."""
     # Both sides in the written form: what rounding took away is no change.
     return (
-        _summary_moved(known.resource_summary or {}, seen.resource_summary or {})
-        or _nodes_moved(known.nodes, classes(seen.nodes))
-        or _quotas_moved(known.quotas, seen.quotas)
+        _summary_moved(recorded.resource_summary or {}, seen.resource_summary or {})
+        or _nodes_moved(recorded.nodes, classes(seen.nodes))
+        or _quotas_moved(recorded.quotas, seen.quotas)
     )
 
 
-def _quotas_moved(known: Sequence[QuotaFacts], seen: Sequence[QuotaFacts]) -> bool:
-    before, after = ({(one.namespace, one.name, one.classes): one for one in found} for found in (known, seen))
+def _quotas_moved(recorded: Sequence[QuotaFacts], seen: Sequence[QuotaFacts]) -> bool:
+    before, after = (
+        {(quota.namespace, quota.name, quota.classes): quota for quota in quotas} for quotas in (recorded, seen)
+    )
     if before.keys() != after.keys():
         return True
-    for name, one in before.items():
-        was, now = (_room_of({"allocatable": quota.hard, "allocated": quota.used}) for quota in (one, after[name]))
+    for name, quota in before.items():
+        was, now = (_room_of({"allocatable": quota.hard, "allocated": quota.used}) for quota in (quota, after[name]))
         if any(_differs(was.get(key, (0, 0)), now.get(key, (0, 0))) for key in was.keys() | now.keys()):
             return True
     return False
 
 
-def _summary_moved(known: Body, seen: Body) -> bool:
-    before, after = _room_of(known), _room_of(seen)
+def _summary_moved(recorded: Body, seen: Body) -> bool:
+    before, after = _room_of(recorded), _room_of(seen)
     if any(_differs(before.get(name, (0, 0)), after.get(name, (0, 0))) for name in before.keys() | after.keys()):
         return True
-    grades, graded = _grades(known), _grades(seen)
+    grades, graded = _grades(recorded), _grades(seen)
     moved = sum(abs(graded.get(grade, 0) - grades.get(grade, 0)) for grade in grades.keys() | graded.keys())
     return 100 * moved > _PERCENT * max(sum(grades.values()), sum(graded.values()))
 
@@ -182,7 +184,7 @@ _Room: TypeAlias = tuple[int, int]
 def _room_of(summary: Body) -> dict[str, _Room]:
     offered = billionths(summary.get("allocatable"))
     used = [billionths(summary.get(member)) for member in ("allocated", "allocating")]
-    return {name: (amount, amount - sum(one.get(name, 0) for one in used)) for name, amount in offered.items()}
+    return {name: (amount, amount - sum(amounts.get(name, 0) for amounts in used)) for name, amount in offered.items()}
 
 
 def _differs(before: _Room, after: _Room) -> bool:
@@ -191,9 +193,9 @@ def _differs(before: _Room, after: _Room) -> bool:
     return gone or 100 * max(abs(before[0] - after[0]), abs(before[1] - after[1])) > _PERCENT * whole
 
 
-def _nodes_moved(known: Sequence[NodeFacts], seen: Sequence[NodeFacts]) -> bool:
-    names = _names(known) | _names(seen) | frozenset(_IDENTITY)
-    before, after = _shapes(known, names), _shapes(seen, names)
+def _nodes_moved(recorded: Sequence[NodeFacts], seen: Sequence[NodeFacts]) -> bool:
+    names = _names(recorded) | _names(seen) | frozenset(_IDENTITY)
+    before, after = _shapes(recorded, names), _shapes(seen, names)
     if before.keys() != after.keys():
         return True
     for shape, (count, rooms) in before.items():
@@ -207,17 +209,17 @@ def _nodes_moved(known: Sequence[NodeFacts], seen: Sequence[NodeFacts]) -> bool:
 
 def _shapes(nodes: Sequence[NodeFacts], names: frozenset[str]) -> dict[bytes, tuple[int, dict[str, _Room]]]:
     """Nodes by what a workload can ask of them besides amounts and `names`."""
-    found: dict[bytes, tuple[int, dict[str, _Room]]] = {}
+    shapes: dict[bytes, tuple[int, dict[str, _Room]]] = {}
     for node in nodes:
         labels = {key: value for key, value in node.labels.items() if key not in names}
         shape = canonical.dumps([labels, list(node.taints), node.unschedulable, node.ready])
-        count, rooms = found.get(shape, (0, {}))
+        count, rooms = shapes.get(shape, (0, {}))
         asked = billionths(node.requested)
         for name, amount in billionths(node.allocatable).items():
             whole, free = rooms.get(name, (0, 0))
             rooms[name] = (whole + node.count * amount, free + node.count * (amount - asked.get(name, 0)))
-        found[shape] = (count + node.count, rooms)
-    return found
+        shapes[shape] = (count + node.count, rooms)
+    return shapes
 
 
 # -- the written form ----------------------------------------------------------------------------------------------
@@ -226,8 +228,10 @@ def _shapes(nodes: Sequence[NodeFacts], names: frozenset[str]) -> dict[bytes, tu
 def written(facts: ClusterFacts) -> ClusterFacts:
     """The facts as they are written: nodes by class, times to the second."""
     conditions = tuple(
-        replace(one, last_transition=one.last_transition.replace(microsecond=0)) if one.last_transition else one
-        for one in facts.conditions
+        replace(condition, last_transition=condition.last_transition.replace(microsecond=0))
+        if condition.last_transition
+        else condition
+        for condition in facts.conditions
     )
     return replace(facts, conditions=conditions, nodes=classes(facts.nodes), declared=None)
 
@@ -241,12 +245,12 @@ def classes(nodes: Iterable[NodeFacts]) -> tuple[NodeFacts, ...]:
     """
     nodes = list(nodes)
     names = _names(nodes)
-    found: tuple[NodeFacts, ...] = ()
+    grouped: tuple[NodeFacts, ...] = ()
     for parts in _STEPS:
-        found = _grouped(nodes, names, parts)
-        if len(found) <= MOST_CLASSES:
+        grouped = _grouped(nodes, names, parts)
+        if len(grouped) <= MOST_CLASSES:
             break
-    return found
+    return grouped
 
 
 def _grouped(nodes: Iterable[NodeFacts], names: frozenset[str], parts: int) -> tuple[NodeFacts, ...]:
@@ -257,11 +261,11 @@ def _grouped(nodes: Iterable[NodeFacts], names: frozenset[str], parts: int) -> t
         like = canonical.dumps(
             [labels, list(node.taints), dict(node.allocatable), dict(requested), node.unschedulable, node.ready]
         )
-        known = groups.get(like)
+        group = groups.get(like)
         groups[like] = (
             replace(node, requested=requested)
-            if known is None
-            else replace(known, name="", labels=labels, count=known.count + node.count)
+            if group is None
+            else replace(group, name="", labels=labels, count=group.count + node.count)
         )
     return tuple(groups[like] for like in sorted(groups))
 
@@ -273,7 +277,7 @@ def _offered(node: NodeFacts) -> dict[str, str]:
 
 def _rounded(node: NodeFacts, parts: int) -> dict[str, str]:
     """What is asked for, so that what is free is a round amount: at most one part of `parts` smaller than it is."""
-    asked, found = billionths(node.requested), {}
+    asked, rounded = billionths(node.requested), {}
     for name, offered in billionths(node.allocatable).items():
         free = offered - asked.get(name, 0)
         unit = NANO // 1000 if name == "cpu" else NANO
@@ -283,8 +287,8 @@ def _rounded(node: NodeFacts, parts: int) -> dict[str, str]:
         )
         rest = offered - (free - free % step if free > 0 else free)
         if rest:
-            found[name] = str(Quantity(rest, parsed.format))
-    return dict(sorted(found.items()))
+            rounded[name] = str(Quantity(rest, parsed.format))
+    return dict(sorted(rounded.items()))
 
 
 def _power_of_two(most: int) -> int:
@@ -305,5 +309,5 @@ def _names(nodes: Iterable[NodeFacts]) -> frozenset[str]:
     for node in nodes:
         for key, value in node.labels.items():
             values.setdefault(key, []).extend([value] * min(node.count, 2))
-    apart = {key for key, found in values.items() if len(found) >= _MANY and len(set(found)) == len(found)}
+    apart = {key for key, texts in values.items() if len(texts) >= _MANY and len(set(texts)) == len(texts)}
     return frozenset(apart | {key for key in _IDENTITY if len(values.get(key, ())) > 1})

@@ -53,9 +53,9 @@ class Allowances:
 
     def __init__(self, quotas: Mapping[ClusterName, Sequence[QuotaFacts]]) -> None:
         self._left = {
-            name: [_Left.of(one) for one in found if _is_readable(one)] for name, found in quotas.items() if found
+            name: [_Left.of(quota) for quota in facts if _is_readable(quota)] for name, facts in quotas.items() if facts
         }
-        self._namespaces = {left.facts.namespace for found in self._left.values() for left in found}
+        self._namespaces = {left.facts.namespace for quotas in self._left.values() for left in quotas}
 
     def cover(self, space: Space) -> bool:
         """Whether any quota of any cluster may limit it."""
@@ -63,26 +63,28 @@ class Allowances:
 
     def copy(self) -> Allowances:
         twin = Allowances({})
-        twin._left = {name: [_Left(one.facts, dict(one.free)) for one in found] for name, found in self._left.items()}
+        twin._left = {
+            name: [_Left(left.facts, dict(left.free)) for left in quotas] for name, quotas in self._left.items()
+        }
         twin._namespaces = self._namespaces
         return twin
 
     def limit(self, room: Mapping[str, int | None], space: Space, parts: Sequence[Body]) -> dict[str, int | None]:
         """The room, where quotas leave less than there is. `parts`: see `limit`."""
-        one = total(parts)
+        replica = total(parts)
         return {
-            name: free if free is None else min(free, _limit(self._left.get(name, ()), space, one).replicas)
+            name: free if free is None else min(free, _limit(self._left.get(name, ()), space, replica).replicas)
             for name, free in room.items()
         }
 
     def take(self, space: Space, parts: Sequence[Body], counts: Mapping[str, int]) -> None:
         """So many more were placed in these clusters."""
-        one = total(parts)
+        replica = total(parts)
         for name, count in counts.items():
             for left in self._left.get(name, ()):
                 if _matches(left.facts, space):
                     for resource in left.free:
-                        left.free[resource] -= count * one.get(resource, 0)
+                        left.free[resource] -= count * replica.get(resource, 0)
 
 
 def limit(quotas: Sequence[QuotaFacts], space: Space, parts: Sequence[Body]) -> Limit:
@@ -91,7 +93,7 @@ def limit(quotas: Sequence[QuotaFacts], space: Space, parts: Sequence[Body]) -> 
     `parts`: `{replicas, replicaRequirements}` of each pod template of a set; one part of one replica for a plain
     workload (`of_replica`).
     """
-    return _limit([_Left.of(one) for one in quotas if _is_readable(one)], space, total(parts))
+    return _limit([_Left.of(quota) for quota in quotas if _is_readable(quota)], space, total(parts))
 
 
 def of_replica(requirements: Body | None) -> tuple[Body, ...]:
@@ -100,15 +102,15 @@ def of_replica(requirements: Body | None) -> tuple[Body, ...]:
 
 def total(parts: Iterable[Body]) -> dict[str, int]:
     """What a set asks for, in billionths. Amounts that cannot be read ask for nothing: that is said elsewhere."""
-    found: dict[str, int] = {}
+    amounts: dict[str, int] = {}
     for part in parts:
         asked = (part.get("replicaRequirements") or {}).get("resourceRequest") or {}
         for name, value in asked.items():
             try:
-                found[name] = found.get(name, 0) + quantity.parse(value).nano * int(part.get("replicas") or 0)
+                amounts[name] = amounts.get(name, 0) + quantity.parse(value).nano * int(part.get("replicas") or 0)
             except quantity.QuantityError:
                 continue
-    return found
+    return amounts
 
 
 def space_of(body: Body, namespace: str) -> Space:
@@ -117,17 +119,17 @@ def space_of(body: Body, namespace: str) -> Space:
     spec = spec if isinstance(spec, dict) else {}
     template = spec.get("template")
     inner = template.get("spec") if isinstance(template, dict) else None
-    found = (inner if isinstance(inner, dict) else spec).get("priorityClassName")
-    return Space(namespace, found if isinstance(found, str) else "")
+    name = (inner if isinstance(inner, dict) else spec).get("priorityClassName")
+    return Space(namespace, name if isinstance(name, str) else "")
 
 
-def _limit(quotas: Iterable[_Left], space: Space, one: Mapping[str, int]) -> Limit:
+def _limit(quotas: Iterable[_Left], space: Space, replica: Mapping[str, int]) -> Limit:
     least = Limit(MOST)
     for left in quotas:
         if not _matches(left.facts, space):
             continue
         for name, free in sorted(left.free.items()):
-            if (amount := one.get(name, 0)) > 0:
+            if (amount := replica.get(name, 0)) > 0:
                 least = min(least, Limit(max(0, free) // amount, left.facts.name, name), key=lambda item: item.replicas)
     return least
 

@@ -25,10 +25,10 @@ class Layout:
 
     def pick(self, numbers: Numbers, names: tuple[str, ...]) -> Numbers:
         """The numbers of these clusters; None for one that is not in the column."""
-        found = self._picks.get(names)
-        if found is None:
-            found = self._picks[names] = self._pick(names)
-        return found(numbers)
+        pick = self._picks.get(names)
+        if pick is None:
+            pick = self._picks[names] = self._pick(names)
+        return pick(numbers)
 
     def _pick(self, names: tuple[str, ...]) -> Callable[[Numbers], Numbers]:
         if names == self.names:

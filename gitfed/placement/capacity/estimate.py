@@ -63,18 +63,18 @@ def estimates(capacity: Capacity | None, requirements: Body | None, space: Space
     if capacity is None:
         return ()
     try:
-        found = [] if capacity.summary is None else [_general(capacity.summary, capacity.grades, requirements)]
+        shown = [] if capacity.summary is None else [_general(capacity.summary, capacity.grades, requirements)]
         if capacity.nodes:
-            found.append(_by_node(capacity.nodes, requirements))
+            shown.append(_by_node(capacity.nodes, requirements))
     except quantity.QuantityError:
         return ()
-    return (*found, *_by_quota(capacity, space, allowance.of_replica(requirements))) if found else ()
+    return (*shown, *_by_quota(capacity, space, allowance.of_replica(requirements))) if shown else ()
 
 
 def _by_quota(capacity: Capacity, space: Space, parts: Sequence[Body]) -> tuple[Estimate, ...]:
     """Nothing where no quota limits it."""
-    found = allowance.limit(capacity.quotas, space, parts)
-    return (Estimate(f"quota {space.namespace}/{found.quota}", found.replicas, found.by),) if found.quota else ()
+    limit = allowance.limit(capacity.quotas, space, parts)
+    return (Estimate(f"quota {space.namespace}/{limit.quota}", limit.replicas, limit.by),) if limit.quota else ()
 
 
 def sets(capacity: Capacity | None, components: Sequence[Body], space: Space = ANYWHERE) -> int | None:
@@ -91,7 +91,7 @@ def sets(capacity: Capacity | None, components: Sequence[Body], space: Space = A
                 limits.append(sets_on(graded, parts))
         if capacity.nodes:
             limits.append(sets_on([Row.of(node) for node in capacity.nodes], parts))
-        limits += [one.replicas for one in _by_quota(capacity, space, components)]
+        limits += [estimate.replicas for estimate in _by_quota(capacity, space, components)]
     except quantity.QuantityError:
         return None
     return max(0, min(limits))
@@ -173,9 +173,9 @@ class Row(NamedTuple):
         spare = {name: _spare(node, name) for name in node.allocatable}
         return cls(max(0, node.count), spare.pop(PODS, 0), spare, node)
 
-    def holds(self, one: Mapping[str, int]) -> int:
+    def holds(self, replica: Mapping[str, int]) -> int:
         """Replicas on one node of the row."""
-        return max(0, min([self.slots, *(self.free.get(name, 0) // amount for name, amount in one.items())]))
+        return max(0, min([self.slots, *(self.free.get(name, 0) // amount for name, amount in replica.items())]))
 
 
 def _spare(node: NodeFacts, name: str) -> int:
@@ -191,10 +191,10 @@ def _nano(summary: Body, member: str, name: str) -> int:
 
 
 def table(summary: Body, member: str) -> Mapping[str, Any]:
-    found = summary.get(member) or {}
-    if not isinstance(found, Mapping):
+    table = summary.get(member) or {}
+    if not isinstance(table, Mapping):
         raise quantity.QuantityError(f"{member} of the resource summary is no table of amounts")
-    return found
+    return table
 
 
 # -- the estimators ------------------------------------------------------------------------------------------------
@@ -204,16 +204,16 @@ def _general(summary: Body, grades: Mapping[int, Mapping[str, str]], requirement
     pods = min(pods_in(summary), MOST)
     if pods <= 0 or requirements is None:
         return Estimate("resource summary", max(0, pods), PODS)
-    one = wanted(requirements)
+    replica = wanted(requirements)
     if rows := grade_rows(summary, grades):
-        held, by = _limited(rows, one)
+        held, by = _limited(rows, replica)
         return Estimate("node grades", pods, PODS) if pods <= held else Estimate("node grades", held, by)
-    found, by = pods, PODS
-    for name, amount in one.items():
+    count, by = pods, PODS
+    for name, amount in replica.items():
         here = max(0, free_in(summary, name)) // amount if name in table(summary, "allocatable") else 0
-        if here < found:
-            found, by = here, name
-    return Estimate("resource summary", found, by)
+        if here < count:
+            count, by = here, name
+    return Estimate("resource summary", count, by)
 
 
 def _by_node(all_nodes: Iterable[NodeFacts], requirements: Body | None) -> Estimate:
@@ -225,12 +225,12 @@ def _by_node(all_nodes: Iterable[NodeFacts], requirements: Body | None) -> Estim
     return Estimate("nodes", held, by)
 
 
-def _limited(rows: Sequence[Row], one: Mapping[str, int]) -> tuple[int, str]:
+def _limited(rows: Sequence[Row], replica: Mapping[str, int]) -> tuple[int, str]:
     """(what fits, the resource without whose limit the most would fit in addition)"""
-    held = min(MOST, sum(row.number * row.holds(one) for row in rows))
-    gains = {PODS: sum(row.number * row._replace(slots=MOST).holds(one) for row in rows)}
-    for name in one:
-        others = {other: amount for other, amount in one.items() if other != name}
+    held = min(MOST, sum(row.number * row.holds(replica) for row in rows))
+    gains = {PODS: sum(row.number * row._replace(slots=MOST).holds(replica) for row in rows)}
+    for name in replica:
+        others = {other: amount for other, amount in replica.items() if other != name}
         gains[name] = sum(row.number * row.holds(others) for row in rows)
     by = max(gains, key=lambda name: gains[name])
     return held, by if gains[by] > held else ""
@@ -243,7 +243,7 @@ class Part(NamedTuple):
     """One component of a set: so many equal pods."""
 
     number: int
-    one: Mapping[str, int]
+    replica: Mapping[str, int]
     takes: nodes.Filter
 
 
@@ -257,8 +257,8 @@ def sets_in_sum(pods: int, spare: Mapping[str, int], parts: Sequence[Part]) -> i
     """By the cluster as a whole."""
     count = sum(part.number for part in parts)
     limits = [MOST if count == 0 else max(0, pods) // count]
-    for name in {name for part in parts for name in part.one}:
-        whole = sum(part.number * part.one.get(name, 0) for part in parts)
+    for name in {name for part in parts for name in part.replica}:
+        whole = sum(part.number * part.replica.get(name, 0) for part in parts)
         if whole:
             limits.append(max(0, spare.get(name, 0)) // whole)
     return min(limits)
@@ -279,8 +279,8 @@ def sets_on(rows: Sequence[Row], parts: Sequence[Part]) -> int:
 
 def _place(state: list[Row], part: Part) -> bool:
     for index, row in enumerate(state):
-        if row.holds(part.one) > 0 and (row.node is None or part.takes(row.node)):
-            spare = {name: free - part.one.get(name, 0) for name, free in row.free.items()}
+        if row.holds(part.replica) > 0 and (row.node is None or part.takes(row.node)):
+            spare = {name: free - part.replica.get(name, 0) for name, free in row.free.items()}
             used = Row(1, row.slots - 1, spare, row.node)
             state[index : index + 1] = [used] if row.number == 1 else [used, row._replace(number=row.number - 1)]
             return True

@@ -49,13 +49,13 @@ class Rooms:
         self._layout = Layout(tuple(capacities))
         count = len(self._layout.names)
         collected = Collected(count), Collected(count), Collected(count)
-        known = []
+        reported = []
         for index, (name, capacity) in enumerate(capacities.items()):
             here = _read(name, capacity, read)
-            known.append(here is not None)
+            reported.append(here is not None)
             for table, rows in zip(collected, here or ((), (), ()), strict=True):
                 table.add(index, rows)
-        self._unknown = tuple(index for index, is_known in enumerate(known) if not is_known)
+        self._unknown = tuple(index for index, is_known in enumerate(reported) if not is_known)
         self._sums, self._graded, self._nodal = (table.close() for table in collected)
         self._wanted: dict[str, Mapping[str, int]] = {}
         """What one replica asks for, by the digest of its requirements."""
@@ -91,23 +91,23 @@ class Rooms:
         """Replicas with these requirements that each cluster can take now. `key`: their digest, if known."""
         key = key or canonical.digest(requirements)
         self._settle()
-        known = self._answers.get(key)
-        if known is None:
-            known = self._answers[key] = self._ask(requirements, key)
-        return known
+        column = self._answers.get(key)
+        if column is None:
+            column = self._answers[key] = self._ask(requirements, key)
+        return column
 
     def sets(self, components: Sequence[Body]) -> Column:
         """Complete sets of these components that each cluster can take now (Karmada: scheduling §5.4)."""
         self._settle()
         parts = list(estimate.parts_of(components))
-        found: list[int | None] = []
+        counts: list[int | None] = []
         for index in range(len(self._layout.names)):
             limits = [estimate.sets_in_sum(row.slots, row.free, parts) for row in self._sums.rows_of(index)]
             for table in (self._graded, self._nodal):
                 if rows := table.rows_of(index):
                     limits.append(estimate.sets_on(rows, parts))
-            found.append(None if index in self._unknown else max(0, min(limits, default=0)))
-        return Column(self._layout, found)
+            counts.append(None if index in self._unknown else max(0, min(limits, default=0)))
+        return Column(self._layout, counts)
 
     def trace(self, names: tuple[str, ...]) -> bytes:
         """What was taken of these clusters, as a digest: equal ones mean equal room while the facts are the same.
@@ -132,21 +132,21 @@ class Rooms:
         return hashlib.blake2b(traces.tobytes(), digest_size=16).digest() if traces.any() else b""
 
     def _ask(self, requirements: Body | None, key: str) -> Column:
-        one = self._one(requirements, key)
+        replica = self._one(requirements, key)
         if requirements is not None:
-            found = self._sums.total(key, self._sums.wanted(key, one, None))
+            counts = self._sums.total(key, self._sums.wanted(key, replica, None))
         else:
-            found = self._sums.total("", self._sums.wanted("", {}, None))
+            counts = self._sums.total("", self._sums.wanted("", {}, None))
         if self._graded.count and requirements is not None:
             pods = self._sums.total("", self._sums.wanted("", {}, None))
-            graded = self._graded.total(key, self._graded.wanted(key, one, None))
-            found = np.where(self._graded.present, np.minimum(pods, graded), found)
+            graded = self._graded.total(key, self._graded.wanted(key, replica, None))
+            counts = np.where(self._graded.present, np.minimum(pods, graded), counts)
         if not self._sums.everywhere:
-            found = np.where(self._sums.present, found, estimate.MOST)
+            counts = np.where(self._sums.present, counts, estimate.MOST)
         if self._nodal.count:
-            nodal = np.minimum(found, self._nodal.total(key, self._nodal.wanted(key, one, requirements)))
-            found = nodal if self._nodal.everywhere else np.where(self._nodal.present, nodal, found)
-        numbers: list[int | None] = np.minimum(found, estimate.MOST).tolist()
+            nodal = np.minimum(counts, self._nodal.total(key, self._nodal.wanted(key, replica, requirements)))
+            counts = nodal if self._nodal.everywhere else np.where(self._nodal.present, nodal, counts)
+        numbers: list[int | None] = np.minimum(counts, estimate.MOST).tolist()
         for index in self._unknown:
             numbers[index] = None
         return Column(self._layout, numbers)
@@ -192,26 +192,26 @@ class Rooms:
             self._sums, self._graded, self._nodal = self._sums.copy(), self._graded.copy(), self._nodal.copy()
             self._is_own = True
         for key, requirements, placed in self._pending:
-            one = self._one(requirements, key)
-            self._sums.subtract(self._sums.wanted(key, one, None), placed)
+            replica = self._one(requirements, key)
+            self._sums.subtract(self._sums.wanted(key, replica, None), placed)
             if self._graded.count:
-                self._graded.fill(key, self._graded.wanted(key, one, None), placed)
+                self._graded.fill(key, self._graded.wanted(key, replica, None), placed)
             if self._nodal.count:
-                self._nodal.fill(key, self._nodal.wanted(key, one, requirements), placed)
+                self._nodal.fill(key, self._nodal.wanted(key, replica, requirements), placed)
         self._pending.clear()
         self._answers.clear()
 
 
-def _read(name: str, capacity: Capacity | None, known: dict[str, Read]) -> Tables | None:
+def _read(name: str, capacity: Capacity | None, cache: dict[str, Read]) -> Tables | None:
     """The rows of one cluster; None: nothing is known of it."""
-    before = known.get(name)
+    before = cache.get(name)
     if before is not None and before[0] == capacity:
         return before[1]
     try:
         here = _rows(capacity)
     except quantity.QuantityError:
         here = None
-    known[name] = capacity, here
+    cache[name] = capacity, here
     return here
 
 

@@ -139,7 +139,9 @@ class Ledger:
         if any(amount.nano > 0 for amount in delta.values()):
             used = self.used.get(namespace, {})
             refused = [
-                one for name, overall in self.limits.get(namespace, ()) for one in refusals(name, overall, used, delta)
+                refusal
+                for name, overall in self.limits.get(namespace, ())
+                for refusal in refusals(name, overall, used, delta)
             ]
             if refused:
                 self.refusals.extend(refused)
@@ -152,8 +154,8 @@ class Ledger:
         for namespace, limits in self.limits.items():
             used = self.used.get(namespace, {})
             for name, overall in limits:
-                refused = tuple(one for one in self.refusals if one.quota == name)
-                yield State(name, overall, {one: used.get(one, ZERO) for one in overall}, refused)
+                refused = tuple(refusal for refusal in self.refusals if refusal.quota == name)
+                yield State(name, overall, {resource: used.get(resource, ZERO) for resource in overall}, refused)
 
 
 def used(namespace: str, bindings: Iterable[Binding], cluster: ClusterName | None = None) -> Usage:
@@ -173,9 +175,9 @@ def status(
     assigned = []
     for cluster, body in sorted(assignments(declared, members).items()):
         space, name = declared.metadata.namespace, declared.metadata.name
-        known = next((one for one in members[cluster] if (one.namespace, one.name) == (space, name)), None)
+        present = next((facts for facts in members[cluster] if (facts.namespace, facts.name) == (space, name)), None)
         item: dict[str, Any] = {"clusterName": cluster, "hard": body["spec"]["hard"]}
-        assigned.append(item if known is None else {**item, "used": dict(known.used)})
+        assigned.append(item if present is None else {**item, "used": dict(present.used)})
     return {
         "overall": dict(declared.spec.overall),
         "overallUsed": {resource: str(amounts.get(resource, ZERO)) for resource in sorted(declared.spec.overall)},
@@ -193,9 +195,9 @@ def in_words(resource: str, amount: Quantity, limit: Quantity) -> tuple[str, str
 def assignments(declared: FederatedResourceQuota, clusters: Iterable[ClusterName]) -> dict[ClusterName, Body]:
     """The ResourceQuota of each existing cluster that the quota assigns something to; twice named, the first counts."""
     existing = set(clusters)
-    found: dict[ClusterName, Body] = {}
+    assigned: dict[ClusterName, Body] = {}
     for assignment in declared.spec.static_assignments:
-        if assignment.cluster_name in existing - found.keys():
+        if assignment.cluster_name in existing - assigned.keys():
             metadata: dict[str, Any] = {
                 "name": declared.metadata.name,
                 "namespace": declared.metadata.namespace,
@@ -206,13 +208,13 @@ def assignments(declared: FederatedResourceQuota, clusters: Iterable[ClusterName
             }
             if said := (declared.metadata.annotations or {}).get(CONFLICT_ANNOTATION):
                 metadata["annotations"] = {CONFLICT_ANNOTATION: said}
-            found[assignment.cluster_name] = {
+            assigned[assignment.cluster_name] = {
                 "apiVersion": "v1",
                 "kind": "ResourceQuota",
                 "metadata": metadata,
                 "spec": {"hard": dict(assignment.hard)},
             }
-    return found
+    return assigned
 
 
 def _times(requirements: Body | None, count: int) -> dict[str, Quantity]:
@@ -226,6 +228,6 @@ def _times(requirements: Body | None, count: int) -> dict[str, Quantity]:
     return {name: amount for name, amount in amounts.items() if amount}
 
 
-def _plus(one: Usage, other: Usage) -> dict[str, Quantity]:
-    names = dict.fromkeys((*one, *other))
-    return {name: one.get(name, ZERO) + other.get(name, ZERO) for name in names}
+def _plus(left: Usage, other: Usage) -> dict[str, Quantity]:
+    names = dict.fromkeys((*left, *other))
+    return {name: left.get(name, ZERO) + other.get(name, ZERO) for name in names}

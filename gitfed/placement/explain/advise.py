@@ -137,8 +137,8 @@ def to_be_placed(
     if condition is None or condition.status:
         return
     if refused := quota.Refusal.read(condition.message):
-        for one in refused:
-            yield f"raise {one.resource} of FederatedResourceQuota {one.quota} to {one.requested}"
+        for refusal in refused:
+            yield f"raise {refusal.resource} of FederatedResourceQuota {refusal.quota} to {refusal.requested}"
         return
     for name in condition.capacity_unknown_in if condition is not None else ():
         yield f"let the nodes and pods of {name} be read: its room is not known"
@@ -150,14 +150,14 @@ def to_be_placed(
         return
     yield f"room for {short} more replicas"
     for candidate in fitting:
-        if found := rooms[candidate.name]:
-            yield from _more(request, candidate.name, min(found, key=lambda item: item.replicas), short)
+        if estimates := rooms[candidate.name]:
+            yield from _more(request, candidate.name, min(estimates, key=lambda item: item.replicas), short)
 
 
 def _to_spread(request: schedule.Request, fitting: Sequence[Candidate]) -> Iterator[str]:
     if not strategy.spreads(request.placement):
         return
-    there = {"cluster": len(fitting), "region": len({one.region for one in fitting if one.region})}
+    there = {"cluster": len(fitting), "region": len({candidate.region for candidate in fitting if candidate.region})}
     for item in request.placement.spread_constraints:
         field = item.spread_by_field or ""
         if item.min_groups > there.get(field, item.min_groups):
@@ -184,12 +184,12 @@ def _more(request: schedule.Request, name: str, limit: Estimate, replicas: int) 
         yield f"{replicas} more pod slots in {name}"
         return
     requirements = None if isinstance(request.requirements, schedule.NotAsked) else request.requirements
-    one = ((requirements or {}).get("resourceRequest") or {}).get(limit.by)
-    if one is None:
+    asked = ((requirements or {}).get("resourceRequest") or {}).get(limit.by)
+    if asked is None:
         yield f"nodes in {name} that match its node selector, affinity and tolerations"
         return
     try:
-        amount = quantity.parse(one)
+        amount = quantity.parse(asked)
     except quantity.QuantityError:
         return
     of = f" of {limit.estimator}" if limit.estimator.startswith("quota ") else ""

@@ -113,11 +113,11 @@ def story(
             rejections[told.cluster] += ((_OF_GROUPS[told.reason], told.reason),)
     fitting = [candidate for candidate in ordered if not rejections[candidate.name]]
     rooms = {candidate.name: estimates(request, candidate) for candidate in ordered}
-    room_of = {name: _least(found) for name, found in rooms.items()}
+    room_of = {name: _least(estimates) for name, estimates in rooms.items()}
     if turn is not None and turn.room is not None and request.needs_room:
         room_of = {name: turn.room.get(name) for name in rooms}
     divided = _divided(binding, request, ordered, room_of)
-    weight = {name: number for one in divided for name, number in one.weights.items()}
+    weight = {name: number for division in divided for name, number in division.weights.items()}
     shares = {share.cluster: share for share in binding.shares}
     before = {share.cluster: share.replicas or 0 for share in request.previous}
     # What a quota does not allow it allows in no other cluster either.
@@ -127,10 +127,10 @@ def story(
         name, rejected = candidate.name, tuple(reason for _, reason in rejections[candidate.name])
         share = shares.get(name)
         base, exact = None, None
-        for one in divided:
-            if name in one.base or one.weights.get(name):
-                base = one.base.get(name, 0)
-                exact = base + one.amount * one.weights.get(name, 0) / (sum(one.weights.values()) or 1)
+        for division in divided:
+            if name in division.base or division.weights.get(name):
+                base = division.base.get(name, 0)
+                exact = base + division.amount * division.weights.get(name, 0) / (sum(division.weights.values()) or 1)
         clusters.append(
             ClusterStory(
                 cluster=name,
@@ -152,8 +152,8 @@ def story(
                 base=base,
             )
         )
-    known = [room_of[candidate.name] for candidate in fitting]
-    room = None if not request.needs_room or None in known else sum(number or 0 for number in known)
+    capacities = [room_of[candidate.name] for candidate in fitting]
+    room = None if not request.needs_room or None in capacities else sum(number or 0 for number in capacities)
     return Story(
         division=_division(request),
         group=term.name,
@@ -162,7 +162,7 @@ def story(
         clusters=tuple(clusters),
         changes=tuple(advise.to_be_placed(binding, request, room, rooms, fitting))
         + tuple(advise.anew(binding, request, ordered)),
-        amounts=tuple(one.amount for one in divided),
+        amounts=tuple(division.amount for division in divided),
         last_name_first=divide.names_descend(request.uid),
     )
 
@@ -173,11 +173,13 @@ def _divided(
     """What was divided by what, if that is what the plan decided; else nobody is told numbers that lead elsewhere."""
     if binding.condition is None or not binding.condition.status:
         return ()
-    found = schedule.divisions(request, candidates, room)
-    given = {name: count for name, count in dynamic.given(found, request.uid).items() if count}
+    divisions = schedule.divisions(request, candidates, room)
+    given = {name: count for name, count in dynamic.given(divisions, request.uid).items() if count}
     decided = {share.cluster: share.replicas for share in binding.shares if share.replicas}
     before = {share.cluster: share.replicas for share in request.previous if share.replicas}
-    return found if given == decided and (decided != before or any(one.amount for one in found)) else ()
+    return (
+        divisions if given == decided and (decided != before or any(division.amount for division in divisions)) else ()
+    )
 
 
 def _request(binding: Binding, placement: Placement, decision: Decision | None) -> schedule.Request:
@@ -216,15 +218,15 @@ def estimates(request: schedule.Request, candidate: Candidate) -> tuple[Estimate
     if not request.needs_room:
         return ()
     if request.counts_sets:
-        found = estimate.sets(candidate.capacity, request.components, request.space)
-        return () if found is None else (Estimate("complete sets", found, ""),)
+        sets = estimate.sets(candidate.capacity, request.components, request.space)
+        return () if sets is None else (Estimate("complete sets", sets, ""),)
     if isinstance(request.requirements, schedule.NotAsked):
         return ()
     return estimate.estimates(candidate.capacity, request.requirements, request.space)
 
 
-def _least(found: Sequence[Estimate]) -> int | None:
-    return min((item.replicas for item in found), default=None)
+def _least(estimates: Sequence[Estimate]) -> int | None:
+    return min((item.replicas for item in estimates), default=None)
 
 
 def _division(request: schedule.Request) -> str:

@@ -65,15 +65,15 @@ def trimmed(assigned: int, stuck: Stuck) -> int:
 
 def sentence(trims: Iterable[Trim]) -> str:
     """What is said about one workload's trims."""
-    found = list(trims)
-    where = ", ".join(f"{trim.replicas} replica(s) in cluster({trim.cluster})" for trim in found)
-    total = sum(trim.replicas for trim in found)
+    listed = list(trims)
+    where = ", ".join(f"{trim.replicas} replica(s) in cluster({trim.cluster})" for trim in listed)
+    total = sum(trim.replicas for trim in listed)
     return f"Binding has been descheduled, {where}, {total} total descheduled replica(s)"
 
 
 def sentences(trims: Iterable[Trim]) -> dict[ObjectKey, str]:
     """The same for each workload."""
-    return {key: sentence(found) for key, found in groupby(trims, key=lambda trim: trim.key)}
+    return {key: sentence(group) for key, group in groupby(trims, key=lambda trim: trim.key)}
 
 
 def _may_move(decision: Decision) -> bool:

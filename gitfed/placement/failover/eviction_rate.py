@@ -41,8 +41,8 @@ class Pace:
         A workload leaves all of its failing clusters at once, or none. What leaves because of its own health is not
         paced: it is one workload.
         """
-        known = {task.from_cluster for task in before.evictions}
-        new = [task for task in after.evictions if task.raw.get("reason") == TAINT and task.from_cluster not in known]
+        already = {task.from_cluster for task in before.evictions}
+        new = [task for task in after.evictions if task.raw.get("reason") == TAINT and task.from_cluster not in already]
         if self._limit is None or not new:
             return True
         if before.condition is not None and not before.condition.status:

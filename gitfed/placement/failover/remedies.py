@@ -20,14 +20,14 @@ def actions(
     remedies: Iterable[Remedy], cluster: ClusterName, conditions: Sequence[ClusterCondition]
 ) -> tuple[str, ...]:
     """The actions that are asked for in this cluster now: of all remedies together, each once, sorted."""
-    statuses = {one.type: one.status for one in conditions}
-    found = {
+    statuses = {condition.type: condition.status for condition in conditions}
+    names = {
         action
         for remedy in remedies
         if _concerns(remedy, cluster) and _is_due(remedy.spec.decision_matches, statuses)
         for action in remedy.spec.actions
     }
-    return tuple(sorted(found))
+    return tuple(sorted(names))
 
 
 def _concerns(remedy: Remedy, cluster: ClusterName) -> bool:

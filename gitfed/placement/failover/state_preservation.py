@@ -39,22 +39,22 @@ class States:
         if status is None:
             return "it has no status yet"
         place = (key, cluster, id(wanted))
-        known = self._known.get(place)
-        if known is None or known[0] is not status or known[1] is not wanted:
+        cached = self._known.get(place)
+        if cached is None or cached[0] is not status or cached[1] is not wanted:
             if len(self._known) > 100_000:
                 self._known.clear()
-            known = self._known[place] = (status, wanted, _read(wanted, status, self.find))
-        return known[2]
+            cached = self._known[place] = (status, wanted, _read(wanted, status, self.find))
+        return cached[2]
 
 
 def _read(wanted: StatePreservation, status: Body, find: Find) -> Labels | str:
-    found: dict[str, str] = {}
+    labels: dict[str, str] = {}
     for rule in wanted.rules:
         try:
-            found[rule.alias_label_name] = find(rule.json_path, status)
+            labels[rule.alias_label_name] = find(rule.json_path, status)
         except ValueError as error:
             return str(error)
-    return tuple(sorted(found.items()))
+    return tuple(sorted(labels.items()))
 
 
 def of_cluster(policy: Propagation) -> StatePreservation | None:

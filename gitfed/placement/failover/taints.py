@@ -76,11 +76,11 @@ def of(
     records: dict[ClusterName, ClusterRecord] = {}
     later: list[datetime] = []
     for name, candidate in candidates.items():
-        seen, known = facts.get(name), before.get(name)
-        record = _looked_at(name, seen, known, now)
+        seen, recorded = facts.get(name), before.get(name)
+        record = _looked_at(name, seen, recorded, now)
         if record is None:
             continue
-        if known.reach is not record.reach if known is not None else record.reach is not Reach.READY:
+        if recorded.reach is not record.reach if recorded is not None else record.reach is not Reach.READY:
             said.append(_reach_said(record))
             if record.reach is Reach.READY:
                 eased.add(said[-1])
@@ -95,7 +95,7 @@ def of(
         said += [*gained, *lost]
         eased.update(lost)
         record = replace(record, taints=tuple(sorted(taints.values())))
-        records[name] = known if known == record and known is not None else record
+        records[name] = recorded if recorded == record and recorded is not None else record
     return Tainted(records, outage, cut_off, tuple(said), frozenset(eased), min(later, default=None))
 
 
@@ -107,24 +107,32 @@ def effective(taint: TimedTaint, record: ClusterRecord, outage: Outage | None) -
 
 
 def _looked_at(
-    name: ClusterName, seen: ClusterFacts | None, known: ClusterRecord | None, now: datetime
+    name: ClusterName, seen: ClusterFacts | None, recorded: ClusterRecord | None, now: datetime
 ) -> ClusterRecord | None:
     """Reach and since when, with the taints of the record. None: nothing was ever found out."""
-    ready = next((one for one in seen.conditions if one.type == "Ready"), None) if seen is not None else None
+    ready = (
+        next((condition for condition in seen.conditions if condition.type == "Ready"), None)
+        if seen is not None
+        else None
+    )
     if seen is None or (seen.reach is Reach.UNKNOWN and ready is None):
-        return known
+        return recorded
     if seen.assumed:
-        return known
+        return recorded
     reason = _reason(ready) if seen.reach is not Reach.READY else ""
-    if known is not None and (known.reach is Reach.READY) == (seen.reach is Reach.READY):
+    if recorded is not None and (recorded.reach is Reach.READY) == (seen.reach is Reach.READY):
         # The words of an error may be other ones at every look: what it was when it began is kept.
-        reason = known.reason if known.reach is seen.reach else reason
-        return replace(known, reach=seen.reach, since=min(known.since, now), reason=reason)
+        reason = recorded.reason if recorded.reach is seen.reach else reason
+        return replace(recorded, reach=seen.reach, since=min(recorded.since, now), reason=reason)
     since = ready.last_transition if ready is not None and ready.last_transition is not None else now
-    if known is not None:
-        since = max(since, known.since)  # a condition is no older than what it replaced
+    if recorded is not None:
+        since = max(since, recorded.since)  # a condition is no older than what it replaced
     return ClusterRecord(
-        name, seen.reach, min(since.replace(microsecond=0), now), reason, known.taints if known is not None else ()
+        name,
+        seen.reach,
+        min(since.replace(microsecond=0), now),
+        reason,
+        recorded.taints if recorded is not None else (),
     )
 
 
@@ -207,12 +215,16 @@ _Written: TypeAlias = tuple[str, str, str | None]
 def _written(cluster: Cluster | None, seen: ClusterFacts | None) -> list[_Written]:
     """Of the cluster's file, or of the facts for one that only they declare."""
     if cluster is not None:
-        return [(one.key, one.value, one.time_added) for one in cluster.spec.taints or () if one.effect == NO_EXECUTE]
+        return [
+            (taint.key, taint.value, taint.time_added)
+            for taint in cluster.spec.taints or ()
+            if taint.effect == NO_EXECUTE
+        ]
     spec = ((seen.declared if seen is not None else None) or {}).get("spec") or {}
     return [
-        (one["key"], one.get("value") or "", one.get("timeAdded"))
-        for one in spec.get("taints") or ()
-        if one.get("effect") == NO_EXECUTE
+        (taint["key"], taint.get("value") or "", taint.get("timeAdded"))
+        for taint in spec.get("taints") or ()
+        if taint.get("effect") == NO_EXECUTE
     ]
 
 
@@ -222,10 +234,10 @@ def _declared(taints: dict[tuple[str, str], TimedTaint], written: Sequence[_Writ
     for place in [place for place, taint in taints.items() if taint.by == DECLARED and place not in wanted]:
         del taints[place]
     for place, (value, added) in wanted.items():
-        known = taints.get(place)
-        ours = known is not None and known.by == DECLARED
-        if known is None or not ours or known.value != value or added is not None:
-            since = added or (known.added if known is not None and ours else now)
+        recorded = taints.get(place)
+        ours = recorded is not None and recorded.by == DECLARED
+        if recorded is None or not ours or recorded.value != value or added is not None:
+            since = added or (recorded.added if recorded is not None and ours else now)
             taints[place] = TimedTaint(*place, value, min(since, now), DECLARED)
 
 
@@ -256,7 +268,7 @@ class _Rules:
     ) -> None:
         """Each adds, then removes, by key and effect. What is there keeps its value; what a person declared, and what
         the timeout set, is not theirs to remove. A policy that goes away leaves what it set."""
-        statuses = {one.type: one.status for one in conditions}
+        statuses = {condition.type: condition.status for condition in conditions}
         for policy, targets in self._policies:
             if not targets(candidate):
                 continue
@@ -274,8 +286,9 @@ class _Rules:
 def _all_hold(conditions: Sequence[ConditionMatch], statuses: Mapping[str, str]) -> bool:
     """An empty list never holds; a condition that the cluster does not report neither, NotIn included."""
     return bool(conditions) and all(
-        one.condition_type in statuses and (statuses[one.condition_type] in one.status_values) is (one.operator == "In")
-        for one in conditions
+        match.condition_type in statuses
+        and (statuses[match.condition_type] in match.status_values) is (match.operator == "In")
+        for match in conditions
     )
 
 

@@ -29,16 +29,16 @@ def due(taints: Iterable[TimedTaint], tolerations: Sequence[Toleration]) -> tupl
     lasting = [taint for taint in taints if taint.effect == _NO_EXECUTE]
     used: list[Toleration] = []
     for taint in lasting:
-        first = next((one for one in tolerations if filters.tolerates(one, taint)), None)
+        first = next((toleration for toleration in tolerations if filters.tolerates(toleration, taint)), None)
         if first is None:
             return taint.added, taint
         used.append(first)
     ends = [
-        (taint.added + timedelta(seconds=min(max(one.toleration_seconds, 0), _LONGEST)), taint)
-        for one in used
-        if one.toleration_seconds is not None
+        (taint.added + timedelta(seconds=min(max(toleration.toleration_seconds, 0), _LONGEST)), taint)
+        for toleration in used
+        if toleration.toleration_seconds is not None
         for taint in lasting
-        if filters.tolerates(one, taint)
+        if filters.tolerates(toleration, taint)
     ]
     return min(ends, default=None)
 
@@ -49,13 +49,13 @@ def outlived(
     """Which of these, with an end, are over in a cluster with these taints: the very rule by which work leaves it, so
     that what leaves does not come back while the taint is there."""
     taints = [taint for taint in taints if taint.effect == _NO_EXECUTE]
-    found = set()
+    outliving = set()
     for tolerations in policies if taints else ():
-        if any(one.toleration_seconds is not None for one in tolerations):
+        if any(toleration.toleration_seconds is not None for toleration in tolerations):
             end = due(taints, with_defaults(tolerations, settings))
             if end is not None and end[0] <= now:
-                found.add(tuple(tolerations))
-    return frozenset(found)
+                outliving.add(tuple(tolerations))
+    return frozenset(outliving)
 
 
 def with_defaults(tolerations: Sequence[Toleration], settings: FailoverSettings) -> tuple[Toleration, ...]:
@@ -66,17 +66,21 @@ def with_defaults(tolerations: Sequence[Toleration], settings: FailoverSettings)
 
     They count for leaving only: new work never goes to such a cluster.
     """
-    found = tuple(tolerations)
+    completed = tuple(tolerations)
     for key, seconds in (
         (NOT_READY, settings.not_ready_toleration_seconds),
         (UNREACHABLE, settings.unreachable_toleration_seconds),
     ):
-        if any(one.key in ("", key) and one.effect in ("", _NO_EXECUTE) for one in tolerations):
+        if any(toleration.key in ("", key) and toleration.effect in ("", _NO_EXECUTE) for toleration in tolerations):
             continue
-        alike = [one for one in tolerations if one.key == NOT_READY and one.effect in ("", _NO_EXECUTE)]
+        alike = [
+            toleration
+            for toleration in tolerations
+            if toleration.key == NOT_READY and toleration.effect in ("", _NO_EXECUTE)
+        ]
         if alike:
-            found = (*found, *(one.model_copy(update={"key": key}) for one in alike))
+            completed = (*completed, *(toleration.model_copy(update={"key": key}) for toleration in alike))
         else:
             default = Toleration(key=key, operator="Exists", effect=_NO_EXECUTE, toleration_seconds=seconds)
-            found = (*found, default)
-    return found
+            completed = (*completed, default)
+    return completed

@@ -107,5 +107,5 @@ def _field_matches(key: str, operator: str, values: Sequence[str], candidate: Ca
     needs_values = operator in ("In", "NotIn")
     if key != "zone" and bool(values) is not needs_values:
         return False
-    found = any(value in values for value in have) if needs_values else bool(have)
-    return found is (operator in ("In", "Exists"))
+    matches = any(value in values for value in have) if needs_values else bool(have)
+    return matches is (operator in ("In", "Exists"))

@@ -100,7 +100,10 @@ def as_json(candidate: Candidate) -> list[Any]:
         [list(taint) for taint in candidate.taints],
         candidate.reach.value,
         None if apis is None else [sorted(map(list, apis.kinds)), apis.complete],
-        sorted(canonical.dumps([one.model_dump(mode="json") for one in part]).decode() for part in candidate.outlived),
+        sorted(
+            canonical.dumps([toleration.model_dump(mode="json") for toleration in part]).decode()
+            for part in candidate.outlived
+        ),
     ]
 
 

@@ -93,5 +93,5 @@ def _certain(replicas: int, weights: Sequence[int | float], order: Sequence[int]
     served; one seat is held back against rounding.
     """
     room, total = 2 * replicas - len(order), sum(weights[at] for at in order)
-    found = {at: int((weights[at] * room / total + 1) / 2) - 1 for at in order}
-    return {at: count for at, count in found.items() if count > 0}
+    seats = {at: int((weights[at] * room / total + 1) / 2) - 1 for at in order}
+    return {at: count for at, count in seats.items() if count > 0}

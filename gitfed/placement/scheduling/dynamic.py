@@ -32,18 +32,18 @@ def by_tier(options: Sequence[Option], replicas: int, *, aggregated: bool, fresh
 
 def tiers(options: Sequence[Option], replicas: int, *, aggregated: bool, fresh: bool) -> list[Division]:
     """What `by_tier` divides by what, tier by tier. Raises Unplaceable when something is left over."""
-    found = []
+    divided = []
     remaining = replicas
     for _, members in groupby(sorted(options, key=lambda option: option.tier), key=lambda option: option.tier):
         tier = list(members)
         share = min(remaining, sum(option.available for option in tier))
         if share == 0:
             continue
-        found.append(division(tier, share, aggregated=aggregated, fresh=fresh))
+        divided.append(division(tier, share, aggregated=aggregated, fresh=fresh))
         remaining -= share
     if remaining:
         raise Unplaceable("Unschedulable", SHORT)
-    return found
+    return divided
 
 
 def by_room(options: Sequence[Option], replicas: int, *, aggregated: bool, fresh: bool, uid: str) -> dict[str, int]:
@@ -57,11 +57,11 @@ def by_room(options: Sequence[Option], replicas: int, *, aggregated: bool, fresh
 def given(divisions: Sequence[Division], uid: str) -> dict[str, int]:
     """What comes of dividing, by cluster."""
     result: dict[str, int] = {}
-    for one in divisions:
-        result.update(one.base)
-        for name, seats in divide.by_weight(one.amount, one.weights, uid).items():
+    for division in divisions:
+        result.update(division.base)
+        for name, seats in divide.by_weight(division.amount, division.weights, uid).items():
             if seats:
-                result[name] = seats + one.base.get(name, 0)
+                result[name] = seats + division.base.get(name, 0)
     return result
 
 

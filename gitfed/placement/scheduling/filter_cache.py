@@ -41,14 +41,14 @@ class Split:
 
     def rejections(self, chosen: Iterable[str], why: str, others: Mapping[str, str] = _NONE) -> tuple[Rejection, ...]:
         """Sorted by cluster; one for every cluster but the chosen. `why`: of those that fit and are not in `others`."""
-        known = self._rows.get(why)
-        if known is None:
+        row = self._rows.get(why)
+        if row is None:
             reasons = dict.fromkeys(self.names, why) | dict(self.reasons)
-            known = self._rows[why] = [
+            row = self._rows[why] = [
                 rejection(name, reasons[name], name in self.reasons and name not in self._passed)
                 for name in self._place
             ]
-        rows, place = known.copy(), self._place
+        rows, place = row.copy(), self._place
         for name, reason in others.items():
             rows[place[name]] = rejection(name, reason, reason == NO_WEIGHT)
         for name in chosen:
@@ -84,12 +84,12 @@ class Fits:
         terms = self.terms(request)
         if len(terms) == 1:
             return self.split(request, terms[0], candidates).names
-        found = tuple(_question(request, term) for term in terms)
-        known = self._names.get(found)
-        if known is None:
+        key = tuple(_question(request, term) for term in terms)
+        names = self._names.get(key)
+        if names is None:
             fitting = {name for term in terms for name in self.split(request, term, candidates).names}
-            known = self._names[found] = tuple(sorted(fitting))
-        return known
+            names = self._names[key] = tuple(sorted(fitting))
+        return names
 
     def in_use(self, request: Request, candidates: Sequence[Candidate]) -> Split:
         """The clusters by the group in use: for a decision that stands and is not made again."""
@@ -100,19 +100,19 @@ class Fits:
         if len(self.terms(request)) == 1:
             return self.split(request, term, candidates)
         key = ("among others", *_question(request, term))
-        known = self._known.get(key)
-        if known is None:
+        split = self._known.get(key)
+        if split is None:
             alone = self.split(request, term, candidates)
-            known = Split(alone.fitting, alone.reasons, frozenset(self.names(request, candidates)))
-            self._known[key] = known
-        return known
+            split = Split(alone.fitting, alone.reasons, frozenset(self.names(request, candidates)))
+            self._known[key] = split
+        return split
 
     def split(self, request: Request, term: affinity.Term, candidates: Sequence[Candidate]) -> Split:
         key = _question(request, term)
-        known = self._known.get(key)
-        if known is None:
-            known = self._known[key] = Split(*filters.split(demand(request, term), sorted(candidates, key=_name)))
-        return known
+        split = self._known.get(key)
+        if split is None:
+            split = self._known[key] = Split(*filters.split(demand(request, term), sorted(candidates, key=_name)))
+        return split
 
 
 def demand(request: Request, term: affinity.Term) -> filters.Demand:

@@ -61,9 +61,9 @@ def cluster_eviction(demand: Demand, candidate: Candidate) -> str | None:
 def taint_toleration(demand: Demand, candidate: Candidate) -> str | None:
     if candidate.name in demand.present:
         return None
-    found = next(untolerated(demand, candidate), None)
-    if found is not None:
-        return f"cluster(s) had untolerated taint {{{found}}}"
+    taint = next(untolerated(demand, candidate), None)
+    if taint is not None:
+        return f"cluster(s) had untolerated taint {{{taint}}}"
     return OUTLIVED if outlives(demand, candidate) else None
 
 

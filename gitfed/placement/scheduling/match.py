@@ -49,9 +49,9 @@ class Index:
         self._namespaced: _Table = {}
         self._cluster: _Table = {}
         self._claims = {
-            (one.api_version, one.kind, one.namespace or "", one.name or ""): policy
+            (selector.api_version, selector.kind, selector.namespace or "", selector.name or ""): policy
             for policy in claims
-            for one in policy.spec.resource_selectors
+            for selector in policy.spec.resource_selectors
         }
         for policy in policies:
             own = policy.metadata.namespace if policy.kind == "PropagationPolicy" else ""
@@ -88,8 +88,8 @@ class Index:
             if entry.labels is not None and not entry.labels(labels):
                 continue
             identity = (entry.policy.metadata.namespace or "", entry.policy.metadata.name)
-            known = scores.get(identity)
-            if known is None or known[0] < entry.implicit:
+            best = scores.get(identity)
+            if best is None or best[0] < entry.implicit:
                 scores[identity] = (entry.implicit, entry.policy)
         if len(scores) < 2:
             return [policy for _, policy in scores.values()]

@@ -32,5 +32,5 @@ def value(policy: Propagation, manifests: Mapping[ObjectKey, Manifest]) -> int |
     declared = manifests.get(ObjectKey("scheduling.k8s.io", "PriorityClass", "", name))
     if declared is None:
         return _ALWAYS_THERE.get(name)
-    found = declared.body.get("value")
-    return found if isinstance(found, int) else 0
+    value = declared.body.get("value")
+    return value if isinstance(value, int) else 0

@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
 def wanted(rebalancers: Iterable[WorkloadRebalancer]) -> dict[ObjectKey, tuple[str, ...]]:
     """The names of the rebalancers that ask for each workload, sorted."""
-    found: dict[ObjectKey, set[str]] = {}
+    names_by_key: dict[ObjectKey, set[str]] = {}
     for rebalancer in rebalancers:
         for key in workloads(rebalancer):
-            found.setdefault(key, set()).add(rebalancer.metadata.name)
-    return {key: tuple(sorted(names)) for key, names in found.items()}
+            names_by_key.setdefault(key, set()).add(rebalancer.metadata.name)
+    return {key: tuple(sorted(names)) for key, names in names_by_key.items()}
 
 
 def workloads(rebalancer: WorkloadRebalancer) -> list[ObjectKey]:

@@ -189,8 +189,14 @@ def _estimated(request: Request, candidates: Sequence[Candidate]) -> Room:
     if not request.needs_room or request.requirements is NotAsked.NOT_ASKED:
         return {}
     if request.counts_sets:
-        return {one.name: estimate.sets(one.capacity, request.components, request.space) for one in candidates}
-    return {one.name: estimate.room(one.capacity, request.requirements, request.space) for one in candidates}
+        return {
+            candidate.name: estimate.sets(candidate.capacity, request.components, request.space)
+            for candidate in candidates
+        }
+    return {
+        candidate.name: estimate.room(candidate.capacity, request.requirements, request.space)
+        for candidate in candidates
+    }
 
 
 def _place(
@@ -228,7 +234,7 @@ def _options(request: Request, term: affinity.Term, split: Split, room: Room, *,
         free = _known_room(request, split.names, room)
     else:
         enough = 1 if request.counts_sets else request.replicas  # where room does not decide, there is enough
-        free = [enough if one is None else one for one in rooms.of(room, split.names)]
+        free = [enough if count is None else count for count in rooms.of(room, split.names)]
     if not present and not tiered:
         none = [0] * len(fitting)
         return list(map(_option, zip(fitting, none, none, free, none, strict=True)))
@@ -250,7 +256,7 @@ def _known_room(request: Request, names: tuple[str, ...], room: Room) -> Sequenc
         raise Unplaceable("SchedulerError", "what one replica needs is not known")
     free = rooms.of(room, names)
     if None in free:
-        unknown = [name for name, one in zip(names, free, strict=True) if one is None]
+        unknown = [name for name, count in zip(names, free, strict=True) if count is None]
         raise Unplaceable("SchedulerError", f"the room in {', '.join(unknown)} is not known", tuple(unknown))
     return cast("Sequence[int]", free)
 
@@ -284,7 +290,7 @@ def _assign(
     if request.empty_propagation:
         return _shares({option.name: given.get(option.name, 0) for option in selected}), {}
     without = [option.candidate.name for option in selected if not given.get(option.candidate.name)]
-    reasons = dict.fromkeys(without, why_not) if isinstance(why_not, str) else {one: why_not(one) for one in without}
+    reasons = dict.fromkeys(without, why_not) if isinstance(why_not, str) else {name: why_not(name) for name in without}
     return _shares({name: replicas for name, replicas in given.items() if replicas > 0}), reasons
 
 

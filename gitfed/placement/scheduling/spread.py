@@ -147,14 +147,14 @@ def _paths(regions: Sequence[_Region], wanted: Demand, limits: Limits) -> Sequen
     is not enlarged."""
     turn = sorted(range(len(regions)), key=lambda at: len(regions[at].options))
     sizes = tuple([len(regions[at].options) for at in turn])
-    found = _few_groups(sizes, wanted.cluster.least, limits)
-    if found is None:
-        found = _groups(sizes, wanted.cluster.least, limits, _MOST_STEPS)
-    if found is None:
+    paths = _few_groups(sizes, wanted.cluster.least, limits)
+    if paths is None:
+        paths = _groups(sizes, wanted.cluster.least, limits, _MOST_STEPS)
+    if paths is None:
         raise _failure(f"{len(regions)} regions give too many groups to compare: set a smaller minGroups")
     if turn == list(range(len(turn))):
-        return found
-    return [tuple(sorted([turn[index] for index in path])) for path in found]
+        return paths
+    return [tuple(sorted([turn[index] for index in path])) for path in paths]
 
 
 @lru_cache(maxsize=64)
@@ -165,14 +165,14 @@ def _few_groups(sizes: tuple[int, ...], least: int, limits: Limits) -> Sequence[
 
 def _groups(sizes: tuple[int, ...], least: int, limits: Limits, most: int) -> Sequence[_Path] | None:
     """Groups of regions of these sizes, in the order given; None: more steps than `most`."""
-    found: list[_Path] = []
+    paths: list[_Path] = []
     steps = 0
 
     def walk(start: int, path: _Path, count: int) -> None:
         nonlocal steps
         steps += 1
         if len(path) >= limits.least and path and count >= least:
-            found.append(path)
+            paths.append(path)
             return
         if len(path) == limits.most:
             return
@@ -182,7 +182,7 @@ def _groups(sizes: tuple[int, ...], least: int, limits: Limits, most: int) -> Se
             walk(index + 1, (*path, index), count + sizes[index])
 
     walk(0, (), 0)
-    return found if steps <= most else None
+    return paths if steps <= most else None
 
 
 def _shortest(best: _Path, paths: Sequence[_Path]) -> _Path:
