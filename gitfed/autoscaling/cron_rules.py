@@ -32,9 +32,9 @@ def advance(
     if record is None or record.target != target:
         # Another target begins with its own number; the rules' histories go on, as in Karmada.
         past = record.rules if record is not None else ()
-        record = AutoscalerRecord(declared.key, target, version, tuple(replace(one, rule={}) for one in past))
-    known = {one.name: one for one in record.rules}
-    rules = [_awaited(rule, known.get(rule.name), now) for rule in declared.spec.rules]
+        record = AutoscalerRecord(declared.key, target, version, tuple(replace(rule, rule={}) for rule in past))
+    past_rules = {rule.name: rule for rule in record.rules}
+    rules = [_awaited(rule, past_rules.get(rule.name), now) for rule in declared.spec.rules]
     decided = record.decided
     for scheduled, index in sorted(_due(rules, now)):
         rule = declared.spec.rules[index]
@@ -48,10 +48,10 @@ def advance(
             rules[index] = replace(rules[index], successful=runs[: rule.successful_history_limit])
             decided = _together(decided, applied)
     rules = [
-        replace(one, next=cron.next_run(rule.schedule, rule.time_zone or "", now))
-        if one.next is not None and one.next <= now
-        else one
-        for one, rule in zip(rules, declared.spec.rules, strict=True)
+        replace(record, next=cron.next_run(rule.schedule, rule.time_zone or "", now))
+        if record.next is not None and record.next <= now
+        else record
+        for record, rule in zip(rules, declared.spec.rules, strict=True)
     ]
     after = replace(record, target_version=version, rules=tuple(rules), decided=decided)
     return record if after == record else after
@@ -59,18 +59,18 @@ def advance(
 
 def coming(declared: CronFederatedHPA, record: AutoscalerRecord | None) -> Iterator[tuple[datetime, CronRule]]:
     """When each rule that is not suspended runs next, soonest first."""
-    times = {one.name: one.next for one in record.rules} if record is not None else {}
-    found = [(when, rule) for rule in declared.spec.rules if (when := times.get(rule.name)) is not None]
-    yield from sorted(found, key=lambda one: one[0])
+    times = {rule.name: rule.next for rule in record.rules} if record is not None else {}
+    times_and_rules = [(when, rule) for rule in declared.spec.rules if (when := times.get(rule.name)) is not None]
+    yield from sorted(times_and_rules, key=lambda coming: coming[0])
 
 
-def _awaited(rule: CronRule, known: RuleRecord | None, now: datetime) -> RuleRecord:
+def _awaited(rule: CronRule, recorded: RuleRecord | None, now: datetime) -> RuleRecord:
     """The rule with the time that is waited for, which is found anew for a rule that is another one now."""
     said = rule.as_json()
-    if known is not None and known.rule == said:
-        return known
+    if recorded is not None and recorded.rule == said:
+        return recorded
     time = None if rule.suspend else cron.next_run(rule.schedule, rule.time_zone or "", now)
-    past = known or RuleRecord(rule.name, said, None)
+    past = recorded or RuleRecord(rule.name, said, None)
     return RuleRecord(
         rule.name,
         said,
@@ -83,11 +83,11 @@ def _awaited(rule: CronRule, known: RuleRecord | None, now: datetime) -> RuleRec
 def _due(rules: list[RuleRecord], now: datetime) -> Iterator[tuple[datetime, int]]:
     """(when, index of the rule): of what was missed only the first of each rule. Rules that fall due together run in
     the order of the file, so that the last one counts."""
-    for index, one in enumerate(rules):
-        time = one.next
+    for index, recorded in enumerate(rules):
+        time = recorded.next
         if time is None or time > now:
             continue
-        schedule, zone = str(one.rule["schedule"]), str(one.rule.get("timeZone") or "")
+        schedule, zone = str(recorded.rule["schedule"]), str(recorded.rule.get("timeZone") or "")
         if time < now - LATE:
             yield time, index
             time = cron.next_run(schedule, zone, now - LATE - _SECOND)
@@ -96,8 +96,8 @@ def _due(rules: list[RuleRecord], now: datetime) -> Iterator[tuple[datetime, int
             time = cron.next_run(schedule, zone, time)
 
 
-def _failed(known: RuleRecord, rule: CronRule, run: CronRun) -> RuleRecord:
-    return replace(known, failed=(run, *known.failed)[: rule.failed_history_limit])
+def _failed(recorded: RuleRecord, rule: CronRule, run: CronRun) -> RuleRecord:
+    return replace(recorded, failed=(run, *recorded.failed)[: rule.failed_history_limit])
 
 
 def _together(before: Scale | None, applied: Scale) -> Scale:

@@ -61,17 +61,17 @@ def look(
     """`present`: the number in force. `proposed`: what the looks before this one found."""
     now = load.taken.replace(microsecond=0)  # as it will be read back
     status = past.status if past is not None and past.target == declared.target else None
-    known = tuple(proposed) or ((now, present),)
-    read = [one for one in load.clusters.values() if not one.unread]
-    wanted = sum(one.replicas for one in read)
+    proposals = tuple(proposed) or ((now, present),)
+    read = [cluster for cluster in load.clusters.values() if not cluster.unread]
+    wanted = sum(cluster.replicas for cluster in read)
 
     def stays(condition: AutoscalerCondition) -> Look:
         metrics = tuple(_status(metric, None) for metric in declared.metrics)
         last = status.last_scale if status is not None else None
         changes = status.changes if status is not None else ()
-        return Look(present, HorizontalStatus(present, present, now, last, metrics, (condition,), changes), known)
+        return Look(present, HorizontalStatus(present, present, now, last, metrics, (condition,), changes), proposals)
 
-    rival = next(((name, one.scaled_by) for name, one in load.clusters.items() if one.scaled_by), None)
+    rival = next(((name, cluster.scaled_by) for name, cluster in load.clusters.items() if cluster.scaled_by), None)
     if rival is not None:
         message = f"{declared.target} is scaled by HorizontalPodAutoscaler {rival[1]} in {rival[0]} too"
         return stays(
@@ -81,7 +81,7 @@ def look(
         message = "the number of replicas is 0: nothing is scaled until it is more"
         return stays(AutoscalerCondition(ConditionType.ACTIVE, False, ConditionReason.SCALING_DISABLED, message))
     if not wanted:
-        unread = next((f"{name}: {one.unread}" for name, one in load.clusters.items() if one.unread), "")
+        unread = next((f"{name}: {cluster.unread}" for name, cluster in load.clusters.items() if cluster.unread), "")
         message = "no cluster has replicas of it" + (f"; {unread}" if unread else "")
         return stays(AutoscalerCondition(ConditionType.ABLE_TO_SCALE, False, ConditionReason.FAILED_GET_SCALE, message))
     if not limits.least <= present <= limits.most:
@@ -92,14 +92,14 @@ def look(
         )
         metrics = tuple(_status(metric, None) for metric in declared.metrics)
         shown = HorizontalStatus(present, desired, now, metrics=metrics, conditions=conditions)
-        return _looked(declared, shown, status, known, why)
-    observed = sum(one.observed for one in read)
+        return _looked(declared, shown, status, proposals, why)
+    observed = sum(cluster.observed for cluster in read)
     having = proposal.Present(present, wanted, observed)
-    found = [proposal.propose(metric, i, read, having, now) for i, metric in enumerate(declared.metrics)]
-    metrics = tuple(_status(metric, one) for metric, one in zip(declared.metrics, found, strict=True))
-    valid = [(one.replicas, i) for i, one in enumerate(found) if isinstance(one, proposal.Proposal)]
-    failed = [(i, one.why) for i, one in enumerate(found) if isinstance(one, proposal.NoProposal)]
-    best, of = max(valid, key=lambda one: (one[0], -one[1]), default=(present, 0))
+    results = [proposal.propose(metric, i, read, having, now) for i, metric in enumerate(declared.metrics)]
+    metrics = tuple(_status(metric, result) for metric, result in zip(declared.metrics, results, strict=True))
+    valid = [(result.replicas, i) for i, result in enumerate(results) if isinstance(result, proposal.Proposal)]
+    failed = [(i, result.why) for i, result in enumerate(results) if isinstance(result, proposal.NoProposal)]
+    best, of = max(valid, key=lambda candidate: (candidate[0], -candidate[1]), default=(present, 0))
     if failed and (not valid or best < present):
         # Some metrics may ask for more, but none for less while another is not known.
         index, why = failed[0]
@@ -108,27 +108,27 @@ def look(
         return replace(found_, status=replace(found_.status, metrics=metrics))
     changes = status.changes if status is not None else ()
     behavior = declared.spec.behavior
-    granted = stabilization.allowed(best, present, limits, behavior, Past(known, changes), now)
+    granted = stabilization.allowed(best, present, limits, behavior, Past(proposals, changes), now)
     active = AutoscalerCondition(
         ConditionType.ACTIVE, True, ConditionReason.VALID_METRIC_FOUND, str(declared.metrics[of])
     )
     why = f"{metrics[of].name} is {metrics[of].current}, {metrics[of].target} is wanted"
-    remembered = stabilization.remembered(best, behavior, known, now)
+    remembered = stabilization.remembered(best, behavior, proposals, now)
     conditions = (granted.conditions[0], active, *granted.conditions[1:])
     shown = HorizontalStatus(present, granted.replicas, now, metrics=metrics, conditions=conditions)
     return _looked(declared, shown, status, remembered, why)
 
 
-def record(declared: FederatedHPA, past: AutoscalerRecord | None, found: Look, now: datetime) -> AutoscalerRecord:
+def record(declared: FederatedHPA, past: AutoscalerRecord | None, look: Look, now: datetime) -> AutoscalerRecord:
     """What is recorded next; `past` itself when nothing of it is worth writing down."""
     version = declared.spec.scale_target_ref.api_version
     if past is None or past.target != declared.target:
         past, fresh = AutoscalerRecord(declared.key, declared.target, version), True
     else:
         fresh = past.status is None
-    status, now = found.status, now.replace(microsecond=0)
+    status, now = look.status, now.replace(microsecond=0)
     if status.desired != status.current:
-        decided = Scale(status.desired, at=now, why=found.why)
+        decided = Scale(status.desired, at=now, why=look.why)
         return replace(past, target_version=version, decided=decided, status=status)
     if fresh or past.status is None or (_told(past.status) != _told(status) and past.status.at <= now - QUIET):
         return replace(past, target_version=version, status=status)
@@ -136,7 +136,7 @@ def record(declared: FederatedHPA, past: AutoscalerRecord | None, found: Look, n
 
 
 def _told(status: HorizontalStatus) -> list[tuple[ConditionType, bool, ConditionReason]]:
-    return [(one.type, one.holds, one.reason) for one in status.conditions]
+    return [(condition.type, condition.holds, condition.reason) for condition in status.conditions]
 
 
 def _looked(
@@ -155,12 +155,12 @@ def _looked(
     return Look(found.desired, replace(found, last_scale=last, changes=changes), proposed, why)
 
 
-def _status(metric: Metric, found: proposal.Proposal | proposal.NoProposal | None) -> MetricStatus:
+def _status(metric: Metric, result: proposal.Proposal | proposal.NoProposal | None) -> MetricStatus:
     current = ""
-    if isinstance(found, proposal.Proposal):
-        if found.utilization is not None:
-            current = f"{found.utilization}%"
+    if isinstance(result, proposal.Proposal):
+        if result.utilization is not None:
+            current = f"{result.utilization}%"
         else:
-            amount = found.value if found.value is not None else found.average or 0
+            amount = result.value if result.value is not None else result.average or 0
             current = quantity.text(quantity.Quantity(amount * 10**6))
     return MetricStatus(str(metric), metric.type, current, metric.wanted)

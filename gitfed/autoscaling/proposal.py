@@ -100,7 +100,7 @@ def propose(
 
 
 def _sorted(clusters: Iterable[tuple[ClusterLoad, Reading]], by_cpu: bool, now: datetime) -> _Pods:
-    found = _Pods()
+    pods = _Pods()
     old = now - STALE
     for load, reading in clusters:
         samples, requests = reading.samples, reading.requests
@@ -110,18 +110,18 @@ def _sorted(clusters: Iterable[tuple[ClusterLoad, Reading]], by_cpu: bool, now: 
             request = requests.get(pod.name, 0)
             sample = samples.get(pod.name)
             if pod.phase == "Pending":
-                found.unready += 1
-                found.unready_requested += request
+                pods.unready += 1
+                pods.unready_requested += request
             elif sample is None or sample.value < 0 or sample.at < old:
-                found.missing.append(request)
+                pods.missing.append(request)
             elif by_cpu and _unready(pod, sample, now):
-                found.unready += 1
-                found.unready_requested += request
+                pods.unready += 1
+                pods.unready_requested += request
             else:
-                found.ready += 1
-                found.used += sample.value
-                found.requested += request
-    return found
+                pods.ready += 1
+                pods.used += sample.value
+                pods.requested += request
+    return pods
 
 
 def _unready(pod: PodLoad, sample: Sample, now: datetime) -> bool:
@@ -147,7 +147,7 @@ def _by_utilization(pods: _Pods, target: int, present: Present) -> Proposal | No
         # Who is not known to use anything must not change the direction: all of it counts against going down, none of
         # it for going up.
         if ratio < 1.0:
-            used += sum(one * max(100, target) // 100 for one in pods.missing)
+            used += sum(request * max(100, target) // 100 for request in pods.missing)
         requested += sum(pods.missing)
         counted += len(pods.missing)
     if up_with_unready:
@@ -195,7 +195,11 @@ def _of_value(
     """A metric that is not counted by pod: what clusters tell of it is added."""
     target = metric.target
     assert target is not None
-    values = [one.value for one in readings if one.value is not None and (one.at is None or one.at >= now - STALE)]
+    values = [
+        reading.value
+        for reading in readings
+        if reading.value is not None and (reading.at is None or reading.at >= now - STALE)
+    ]
     if not values:
         return NoProposal(_none_received(readings))
     if min(values) < 0:
@@ -245,4 +249,4 @@ def _none_received(readings: Sequence[Reading]) -> str:
 
 
 def _unread(readings: Iterable[Reading]) -> Iterator[str]:
-    return (one.unread for one in readings if one.unread)
+    return (reading.unread for reading in readings if reading.unread)

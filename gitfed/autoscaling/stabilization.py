@@ -72,7 +72,7 @@ def remembered(
     windows = [DOWN_WINDOW]
     if behavior is not None:
         windows = [_window(behavior.scale_up, timedelta()), _window(behavior.scale_down, DOWN_WINDOW)]
-    return (*(one for one in past if one[0] >= now - max(windows)), (now, proposed))
+    return (*(sample for sample in past if sample[0] >= now - max(windows)), (now, proposed))
 
 
 def changed(
@@ -81,9 +81,9 @@ def changed(
     """The changes that still count for a policy, with this one."""
     if behavior is None:
         return ()
-    longest = max(one.period_seconds for one in (*behavior.up_policies, *behavior.down_policies))
+    longest = max(policy.period_seconds for policy in (*behavior.up_policies, *behavior.down_policies))
     since = now - timedelta(seconds=longest)
-    return (*(one for one in past if one.at >= since), ReplicaChange(now, after - before))
+    return (*(change for change in past if change.at >= since), ReplicaChange(now, after - before))
 
 
 def _window(rules: ScalingRules, default: timedelta) -> timedelta:
@@ -153,7 +153,7 @@ class _Period:
     def start(self, seconds: int) -> int:
         """The number as it was so many seconds ago."""
         since = self.now - timedelta(seconds=seconds)
-        return self.present - sum(one.by for one in self.changes if one.at > since)
+        return self.present - sum(change.by for change in self.changes if change.at > since)
 
 
 def _limit(
@@ -166,5 +166,5 @@ def _limit(
 ) -> int:
     if rules.select_policy == "Disabled":
         return present
-    found = choose([allows(policy, period.start(policy.period_seconds)) for policy in policies])
-    return max(_LEAST, min(_MOST, found))
+    bound = choose([allows(policy, period.start(policy.period_seconds)) for policy in policies])
+    return max(_LEAST, min(_MOST, bound))

@@ -51,7 +51,7 @@ class Step:
 
 def step(repo: RepoSnapshot, recorded: Recorded, why_not: WhyNot, now: datetime) -> Step:
     """What follows from `now`."""
-    records, known = recorded.records, recorded.known
+    records, is_recorded = recorded.records, recorded.known
     if not records and not repo.autoscalers:
         return Step(records)
     now = now.replace(microsecond=0)  # as it will be read back
@@ -59,23 +59,23 @@ def step(repo: RepoSnapshot, recorded: Recorded, why_not: WhyNot, now: datetime)
     problems: list[Problem] = []
     after: dict[ObjectKey, AutoscalerRecord] = {}
     said: list[str] = []
-    for one in repo.cron_autoscalers:
-        refused = _refused(one, repo, rivals, why_not)
+    for autoscaler in repo.cron_autoscalers:
+        refused = _refused(autoscaler, repo, rivals, why_not)
         if refused is not None:
             problems.append(refused)
-        past = records.get(one.key)
-        record = cron_rules.advance(one, past, now, refused.message if refused else "") if known else past
+        past = records.get(autoscaler.key)
+        record = cron_rules.advance(autoscaler, past, now, refused.message if refused else "") if is_recorded else past
         if record is not None:
-            after[one.key] = record
+            after[autoscaler.key] = record
             said += _news(past, record, now)
-    declared = {one.key for one in repo.federated_autoscalers}
+    declared = {autoscaler.key for autoscaler in repo.federated_autoscalers}
     inner = _inner(repo) if repo.federated_autoscalers else {}
     for hpa in repo.federated_autoscalers:
         refused = _refused(hpa, repo, rivals, why_not) or _scaled_inside(hpa, inner)
         past = records.get(hpa.key)
         if past is not None and past.target != hpa.target:
             past = None  # another target begins with its own number
-        record = past if refused or not known else recorded.looks.get(hpa.key, past)
+        record = past if refused or not is_recorded else recorded.looks.get(hpa.key, past)
         if record is not None and record.target == hpa.target:
             after[hpa.key] = record
             said += _rescaled(past, record)
@@ -83,13 +83,13 @@ def step(repo: RepoSnapshot, recorded: Recorded, why_not: WhyNot, now: datetime)
         if refused is not None:
             problems.append(refused)
     for key, record in records.items():
-        if key not in after and key not in declared and (not known or repo.why_kept(key)):
+        if key not in after and key not in declared and (not is_recorded or repo.why_kept(key)):
             after[key] = record  # its file cannot be read: what it decided stands
         elif key not in after and (key not in declared or record.decided is not None):
             gone = "has another target" if key in declared else "is gone"
             said.append(f"{key} {gone}: {record.target} gets what its template says")
     same = len(after) == len(records) and all(records.get(key) is record for key, record in after.items())
-    later = [record.next for record in after.values() if record.next is not None] if known else []
+    later = [record.next for record in after.values() if record.next is not None] if is_recorded else []
     return Step(
         records if same else dict(sorted(after.items())),
         dict(_totals(after)),
@@ -106,16 +106,16 @@ def _totals(records: Mapping[ObjectKey, AutoscalerRecord]) -> Iterator[tuple[Obj
         for key, record in records.items()
         if record.decided is not None and record.decided.replicas is not None and record.decided.at is not None
     ]
-    for _, key, record in sorted(decided, key=lambda one: one[:2]):
+    for _, key, record in sorted(decided, key=lambda entry: entry[:2]):
         assert record.decided is not None
         yield record.target, (key, record.decided)
 
 
 def _rivals(repo: RepoSnapshot) -> Mapping[ObjectKey, list[Autoscaler]]:
-    found: dict[ObjectKey, list[Autoscaler]] = {}
-    for one in repo.autoscalers:
-        found.setdefault(one.target, []).append(one)
-    return {target: those for target, those in found.items() if len(those) > 1}
+    by_target: dict[ObjectKey, list[Autoscaler]] = {}
+    for autoscaler in repo.autoscalers:
+        by_target.setdefault(autoscaler.target, []).append(autoscaler)
+    return {target: those for target, those in by_target.items() if len(those) > 1}
 
 
 def _refused(
@@ -128,12 +128,14 @@ def _refused(
     target, origin = declared.target, declared.origin or Origin("")
     where = ("spec", "scaleTargetRef", "name")
     if target in rivals:
-        others = " and ".join(f"{one.key} ({one.origin})" for one in rivals[target] if one is not declared)
+        others = " and ".join(f"{rival.key} ({rival.origin})" for rival in rivals[target] if rival is not declared)
         message = f"{declared.key}: {target} is scaled by {others} too: none of them decides any more"
-        clocks = all(isinstance(one, CronFederatedHPA) for one in rivals[target])
+        clocks = all(isinstance(rival, CronFederatedHPA) for rival in rivals[target])
         hint = "let one of them have all rules" if clocks else "a CronFederatedHPA can set the bounds of a FederatedHPA"
         return Problem(origin, message, hint, path=where)
-    if (target.group, target.kind) == FEDERATED_HPA and any(one.key == target for one in repo.federated_autoscalers):
+    if (target.group, target.kind) == FEDERATED_HPA and any(
+        autoscaler.key == target for autoscaler in repo.federated_autoscalers
+    ):
         return None
     if target not in repo.manifests:
         unread = repo.why_kept(target)
@@ -149,15 +151,15 @@ def _refused(
 
 def _inner(repo: RepoSnapshot) -> Mapping[ObjectKey, ObjectKey]:
     """Workload → a HorizontalPodAutoscaler of the repository that scales it inside of clusters."""
-    found: dict[ObjectKey, ObjectKey] = {}
+    inner: dict[ObjectKey, ObjectKey] = {}
     for key, manifest in repo.manifests.items():
         if (key.group, key.kind) == ("autoscaling", "HorizontalPodAutoscaler"):
             spec = manifest.body.get("spec")
             ref = spec.get("scaleTargetRef") if isinstance(spec, Mapping) else None
             if isinstance(ref, Mapping):
                 group = group_of(str(ref.get("apiVersion") or ""))
-                found[ObjectKey(group, str(ref.get("kind")), key.namespace, str(ref.get("name")))] = key
-    return found
+                inner[ObjectKey(group, str(ref.get("kind")), key.namespace, str(ref.get("name")))] = key
+    return inner
 
 
 def _scaled_inside(declared: FederatedHPA, inner: Mapping[ObjectKey, ObjectKey]) -> Problem | None:
@@ -171,11 +173,11 @@ def _scaled_inside(declared: FederatedHPA, inner: Mapping[ObjectKey, ObjectKey])
 
 def _rival_told(declared: FederatedHPA, record: AutoscalerRecord) -> Problem | None:
     """The same of one that is in a cluster without being in the repository."""
-    for one in record.status.conditions if record.status is not None else ():
-        if one.reason is ConditionReason.SCALED_IN_CLUSTER:
+    for condition in record.status.conditions if record.status is not None else ():
+        if condition.reason is ConditionReason.SCALED_IN_CLUSTER:
             where = ("spec", "scaleTargetRef", "name")
             return Problem(
-                declared.origin or Origin(""), f"{declared.key}: {one.message}", "keep one of them", path=where
+                declared.origin or Origin(""), f"{declared.key}: {condition.message}", "keep one of them", path=where
             )
     return None
 
@@ -189,7 +191,9 @@ def _rescaled(past: AutoscalerRecord | None, record: AutoscalerRecord) -> Iterat
         why = f": {decided.why}" if decided.why else ""
         yield f"{record.key} scales {record.target} from {record.status.current} to {decided.replicas}{why}"
         return
-    told = ", ".join(f"{one.type} {one.holds} ({one.reason})" for one in record.status.conditions)
+    told = ", ".join(
+        f"{condition.type} {condition.holds} ({condition.reason})" for condition in record.status.conditions
+    )
     yield f"{record.key} leaves {record.target} at {record.status.current}: {told}"
 
 
@@ -209,21 +213,21 @@ def _news(past: AutoscalerRecord | None, record: AutoscalerRecord, now: datetime
     """What became of the rules since the last record."""
     if past is record:
         return
-    before = {one.name: one for one in past.rules} if past is not None else {}
-    for one in record.rules:
-        known = before.get(one.name)
-        runs = [run for run in (*one.successful, *one.failed) if run.executed == now]
-        new = [run for run in runs if known is None or run not in (*known.successful, *known.failed)]
+    before = {rule.name: rule for rule in past.rules} if past is not None else {}
+    for rule in record.rules:
+        earlier = before.get(rule.name)
+        runs = [run for run in (*rule.successful, *rule.failed) if run.executed == now]
+        new = [run for run in runs if earlier is None or run not in (*earlier.successful, *earlier.failed)]
         for run in sorted(new, key=lambda run: run.scheduled):
             if run.applied is not None:
-                yield f"{record.key} ran {one.name}: {record.target} gets {run.applied}"
+                yield f"{record.key} ran {rule.name}: {record.target} gets {run.applied}"
             else:
-                yield f"{record.key} did not run {one.name} of {_text(run.scheduled)}: {run.message}"
-        if one.next is None:
-            if known is None or known.next is not None:
-                yield f"{record.key} does not run {one.name}: it is suspended"
-        elif not new and (known is None or known.next != one.next):
-            yield f"{record.key} runs {one.name} at {_text(one.next)}"
+                yield f"{record.key} did not run {rule.name} of {_text(run.scheduled)}: {run.message}"
+        if rule.next is None:
+            if earlier is None or earlier.next is not None:
+                yield f"{record.key} does not run {rule.name}: it is suspended"
+        elif not new and (earlier is None or earlier.next != rule.next):
+            yield f"{record.key} runs {rule.name} at {_text(rule.next)}"
 
 
 def _text(when: datetime) -> str:
