@@ -82,9 +82,9 @@ def why_none(imported: Manifest) -> str:
 
 def _ports(declared: object) -> list[dict[str, Any]]:
     """What a ServiceImport and a Service have in common."""
-    found = []
+    ports = []
     for port in declared if isinstance(declared, list) else ():
         if isinstance(port, Mapping) and isinstance(port.get("port"), int):
             members = ("name", "protocol", "port", "appProtocol")
-            found.append({member: port[member] for member in members if port.get(member)})
-    return found
+            ports.append({member: port[member] for member in members if port.get(member)})
+    return ports

@@ -95,25 +95,27 @@ def wanted(route: Route, providers: Mapping[ClusterName, Provider]) -> dict[Clus
     """Of one route, by consumer."""
     arriving = {name: tuple(_arriving(route, name, providers.get(name))) for name in sorted(route.providers)}
     unknown = {name for name in route.providers if _state(providers.get(name)) is State.UNKNOWN}
-    found: dict[ClusterName, Wanted] = {}
+    wanted_by: dict[ClusterName, Wanted] = {}
     for consumer in sorted(route.consumers):
-        here = (one for name in arriving if route.provides(name, consumer) for one in arriving[name])
-        found[consumer] = Wanted(
-            {(one.namespace, one.name): one for one in here},
+        here = (
+            endpoint_slice for name in arriving if route.provides(name, consumer) for endpoint_slice in arriving[name]
+        )
+        wanted_by[consumer] = Wanted(
+            {(endpoint_slice.namespace, endpoint_slice.name): endpoint_slice for endpoint_slice in here},
             frozenset((route.target, name) for name in unknown if route.provides(name, consumer)),
         )
-    return found
+    return wanted_by
 
 
 def together(parts: Iterable[Wanted]) -> Wanted:
     """Of several routes into one cluster. Where two come to the same name, the first has it."""
-    found: dict[SliceKey, Slice] = {}
+    merged: dict[SliceKey, Slice] = {}
     kept: set[tuple[ObjectKey, ClusterName]] = set()
     for part in parts:
-        for key, one in part.slices.items():
-            found.setdefault(key, one)
+        for key, endpoint_slice in part.slices.items():
+            merged.setdefault(key, endpoint_slice)
         kept |= part.kept
-    return Wanted(found, frozenset(kept))
+    return Wanted(merged, frozenset(kept))
 
 
 def steps(
@@ -124,48 +126,62 @@ def steps(
     `there`: slices that we dispatched. `owners`: the uid of each Service that is ours there; beside another one nothing
     is written. `untouched`: Services of which nothing is to be done there, or nobody knows whose they are.
     """
-    for key, one in sorted(goal.slices.items()):
-        target, found = slices.target_of(one), there.get(key)
+    for key, wanted_slice in sorted(goal.slices.items()):
+        target, present = slices.target_of(wanted_slice), there.get(key)
         owner = owners.get(target, "")
         if target in untouched:
             continue
         if not owner:
-            if found is not None:
-                yield Step(None, found)
-        elif found is None or not slices.same(one, found, owner):
-            if found is not None and found.address_type != one.address_type:
-                yield Step(None, found)  # it cannot be changed; it is made anew when it is gone
+            if present is not None:
+                yield Step(None, present)
+        elif present is None or not slices.same(wanted_slice, present, owner):
+            if present is not None and present.address_type != wanted_slice.address_type:
+                yield Step(None, present)  # it cannot be changed; it is made anew when it is gone
             else:
-                yield Step(one, found)
-    for key, found in sorted(there.items()):
-        target = slices.target_of(found)
-        if key not in goal.slices and (target, found.provider) not in goal.kept and target not in untouched:
-            yield Step(None, found)
+                yield Step(wanted_slice, present)
+    for key, present in sorted(there.items()):
+        target = slices.target_of(present)
+        if key not in goal.slices and (target, present.provider) not in goal.kept and target not in untouched:
+            yield Step(None, present)
 
 
 def provided(provider: Provider, service: ObjectKey) -> Endpoints:
     """What one cluster has itself of a Service."""
-    found = provider.slices.get(service, ())
-    return Endpoints(provider.state.value, sum(one.addresses for one in found), sum(one.ready for one in found))
+    provided_slices = provider.slices.get(service, ())
+    return Endpoints(
+        provider.state.value,
+        sum(endpoint_slice.addresses for endpoint_slice in provided_slices),
+        sum(endpoint_slice.ready for endpoint_slice in provided_slices),
+    )
 
 
 def arrived(
     there: Iterable[Slice], left: Iterable[Step], failed: Mapping[SliceKey, str], target: ObjectKey
 ) -> Endpoints:
     """What one cluster has of others' endpoints of a Service."""
-    here = [one for one in there if slices.target_of(one) == target]
-    late = [one for step in left if (one := step.wanted or step.found) is not None and slices.target_of(one) == target]
-    errors = [failed[key] for one in late if (key := (one.namespace, one.name)) in failed]
+    here = [endpoint_slice for endpoint_slice in there if slices.target_of(endpoint_slice) == target]
+    late = [
+        endpoint_slice
+        for step in left
+        if (endpoint_slice := step.wanted or step.found) is not None and slices.target_of(endpoint_slice) == target
+    ]
+    errors = [
+        failed[key] for endpoint_slice in late if (key := (endpoint_slice.namespace, endpoint_slice.name)) in failed
+    ]
     return Endpoints(
-        "", sum(one.addresses for one in here), sum(one.ready for one in here), len(late), errors[0] if errors else ""
+        "",
+        sum(endpoint_slice.addresses for endpoint_slice in here),
+        sum(endpoint_slice.ready for endpoint_slice in here),
+        len(late),
+        errors[0] if errors else "",
     )
 
 
 def _arriving(route: Route, name: ClusterName, provider: Provider | None) -> Iterator[Slice]:
     if provider is None or provider.state is not State.READ:
         return
-    for one in sorted(provider.slices.get(route.source, ()), key=lambda one: one.name):
-        arrived = slices.dispatched(route, name, one)
+    for endpoint_slice in sorted(provider.slices.get(route.source, ()), key=lambda endpoint_slice: endpoint_slice.name):
+        arrived = slices.dispatched(route, name, endpoint_slice)
         if arrived is not None:
             yield arrived
 

@@ -23,11 +23,15 @@ class ServicePolicy(Propagation):
 
 def policies(repo: RepoSnapshot) -> tuple[Propagation, ...]:
     """One for each MultiClusterService that crosses clusters; none where the feature gate is off."""
-    return tuple(policy(one) for one in acted_on(repo))
+    return tuple(policy(service) for service in acted_on(repo))
 
 
 def acted_on(repo: RepoSnapshot) -> Iterable[MultiClusterService]:
-    return (one for one in repo.multicluster_services if one.crosses_clusters) if repo.settings.gate(GATE) else ()
+    return (
+        (service for service in repo.multicluster_services if service.crosses_clusters)
+        if repo.settings.gate(GATE)
+        else ()
+    )
 
 
 def policy(declared: MultiClusterService) -> Propagation:

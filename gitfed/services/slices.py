@@ -60,7 +60,7 @@ class Slice:
     @property
     def ready(self) -> int:
         """Endpoints that take traffic; one that says nothing does (Kubernetes)."""
-        return sum((one.get("conditions") or {}).get("ready") is not False for one in self.endpoints)
+        return sum((endpoint.get("conditions") or {}).get("ready") is not False for endpoint in self.endpoints)
 
 
 def read(body: Body) -> Slice:
@@ -83,14 +83,18 @@ def read(body: Body) -> Slice:
     )
 
 
-def is_collected(one: Slice) -> bool:
+def is_collected(endpoint_slice: Slice) -> bool:
     """Whether a slice is of its own cluster. What was dispatched goes no further, whoever did that."""
-    return not one.provider and not one.dispatched_by and one.manager not in _OTHERS
+    return not endpoint_slice.provider and not endpoint_slice.dispatched_by and endpoint_slice.manager not in _OTHERS
 
 
-def is_ours(one: Slice, federation: str) -> bool:
+def is_ours(endpoint_slice: Slice, federation: str) -> bool:
     """All three: labels of a Service are copied to its slices, annotations are not."""
-    return one.dispatched_by == federation and one.manager in _OTHERS and bool(one.provider)
+    return (
+        endpoint_slice.dispatched_by == federation
+        and endpoint_slice.manager in _OTHERS
+        and bool(endpoint_slice.provider)
+    )
 
 
 def name_of(route: Route, provider: ClusterName, name: str) -> str:
@@ -102,19 +106,19 @@ def name_of(route: Route, provider: ClusterName, name: str) -> str:
     return f"{full[: _LONGEST - 11].rstrip('-.')}-{digest}"
 
 
-def dispatched(route: Route, provider: ClusterName, one: Slice) -> Slice | None:
+def dispatched(route: Route, provider: ClusterName, endpoint_slice: Slice) -> Slice | None:
     """What of it arrives; None where it has none of the ports that are exposed."""
-    ports = one.ports
+    ports = endpoint_slice.ports
     if route.ports is not None:
         ports = tuple(port for port in ports if str(port.get("name") or "") in route.ports)
         if not ports:
             return None
-    endpoints = tuple({k: v for k, v in endpoint.items() if k not in _LOCAL} for endpoint in one.endpoints)
+    endpoints = tuple({k: v for k, v in endpoint.items() if k not in _LOCAL} for endpoint in endpoint_slice.endpoints)
     return Slice(
         namespace=route.target.namespace,
-        name=name_of(route, provider, one.name),
+        name=name_of(route, provider, endpoint_slice.name),
         service=route.target.name,
-        address_type=one.address_type,
+        address_type=endpoint_slice.address_type,
         endpoints=endpoints,
         ports=ports,
         manager=route.manager,
@@ -122,14 +126,14 @@ def dispatched(route: Route, provider: ClusterName, one: Slice) -> Slice | None:
     )
 
 
-def same(wanted: Slice, found: Slice, owner: str) -> bool:
+def same(wanted: Slice, present: Slice, owner: str) -> bool:
     """Whether what is there is what should be."""
     return (
-        (wanted.service, wanted.manager, wanted.provider) == (found.service, found.manager, found.provider)
-        and wanted.address_type == found.address_type
-        and wanted.endpoints == found.endpoints
-        and wanted.ports == found.ports
-        and owner == found.owner
+        (wanted.service, wanted.manager, wanted.provider) == (present.service, present.manager, present.provider)
+        and wanted.address_type == present.address_type
+        and wanted.endpoints == present.endpoints
+        and wanted.ports == present.ports
+        and owner == present.owner
     )
 
 
@@ -157,13 +161,13 @@ def body(wanted: Slice, federation: str, owner: str, version: str = "") -> dict[
     }
 
 
-def key_of(one: Slice) -> ObjectKey:
-    return ObjectKey(GROUP, KIND, one.namespace, one.name)
+def key_of(endpoint_slice: Slice) -> ObjectKey:
+    return ObjectKey(GROUP, KIND, endpoint_slice.namespace, endpoint_slice.name)
 
 
-def target_of(one: Slice) -> ObjectKey:
+def target_of(endpoint_slice: Slice) -> ObjectKey:
     """The Service that a slice belongs to."""
-    return ObjectKey("", "Service", one.namespace, one.service)
+    return ObjectKey("", "Service", endpoint_slice.namespace, endpoint_slice.service)
 
 
 def _rows(value: object) -> tuple[Body, ...]:
@@ -171,5 +175,7 @@ def _rows(value: object) -> tuple[Body, ...]:
 
 
 def _owner(references: object) -> str:
-    found = [one for one in _rows(references) if one.get("kind") == "Service" and one.get("apiVersion") == "v1"]
-    return str(found[0].get("uid") or "") if found else ""
+    services = [
+        owner for owner in _rows(references) if owner.get("kind") == "Service" and owner.get("apiVersion") == "v1"
+    ]
+    return str(services[0].get("uid") or "") if services else ""
