@@ -40,7 +40,7 @@ def check_targets(
 ) -> None:
     """What would silently do nothing is a slip: a target that is nowhere, a time after the end, a return of what is
     there. Raises UsageError."""
-    away = {name for name, one in fleet.clusters.items() if not one.assumed and one.reach is not Reach.READY}
+    away = {name for name, facts in fleet.clusters.items() if not facts.assumed and facts.reach is not Reach.READY}
     for event in sorted(happening, key=lambda event: event.after):
         try:
             names = stage.clusters(event.target)
@@ -63,14 +63,14 @@ def check_targets(
 
 
 def _events(what: str, texts: Iterable[str], otherwise: float) -> list[scenario.Event]:
-    found = []
+    events = []
     for text in texts:
         read = scenario.target(text)
         if read is None:
             raise UsageError(f"--{what} {text!r} is not TARGET or TARGET@TIME", hint="such as cluster/eu-1@5m")
         target, at = read
-        found.append(scenario.Event(_time(at, otherwise, text), what, target))
-    return found
+        events.append(scenario.Event(_time(at, otherwise, text), what, target))
+    return events
 
 
 def _taint(text: str) -> scenario.Event:

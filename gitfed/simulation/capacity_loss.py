@@ -24,24 +24,24 @@ def of(plan: Plan, away: Iterable[ClusterName], before: Mapping[ObjectKey, Bindi
 
     Divided: all replicas together. Copied: one full copy is enough, for the others died with their clusters.
     """
-    gone, found = set(away), []
+    gone, losses = set(away), []
     for key, binding in plan.bindings.items():
-        known = before.get(key)
-        if known is None or not known.shares or binding.policy is None or key.kind == "Namespace":
+        decision = before.get(key)
+        if decision is None or not decision.shares or binding.policy is None or key.kind == "Namespace":
             continue
         stuck = bool(binding.awaits_deletion)  # then its copies do not start yet
         left = [] if stuck else [share for share in binding.shares if share.cluster not in gone]
         if binding.replicas is None:
             if not left:
-                found.append(Loss(key, None, None, _why(binding, plan, gone)))
+                losses.append(Loss(key, None, None, _why(binding, plan, gone)))
             continue
-        copied = all((share.replicas or 0) == binding.replicas for share in known.shares)
+        copied = all((share.replicas or 0) == binding.replicas for share in decision.shares)
         running = sum(share.replicas or 0 for share in left)
         if copied:
             running = max((share.replicas or 0 for share in left), default=0)
         if running < binding.replicas:
-            found.append(Loss(key, running, binding.replicas, _why(binding, plan, gone)))
-    return found
+            losses.append(Loss(key, running, binding.replicas, _why(binding, plan, gone)))
+    return losses
 
 
 def _why(binding: Binding, plan: Plan, gone: set[ClusterName]) -> str:

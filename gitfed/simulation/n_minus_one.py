@@ -123,7 +123,7 @@ class _Risks:
             if _are_tied(repo)
             else {
                 *(key for key in repo.manifests if key[:2] in locality.READ_BY_OTHERS),
-                *(key for key, one in decisions.bindings.items() if _is_in_flight(one, fleet.facts.taken_at)),
+                *(key for key, decision in decisions.bindings.items() if _is_in_flight(decision, fleet.facts.taken_at)),
             }
         )
 

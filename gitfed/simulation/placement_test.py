@@ -58,7 +58,7 @@ def attempt(
     else:
         gone = set()
         plan = build.build(repo, fleet, nothing, interpreter, now)
-    failures = [one for wanted in test.spec.expect for one in expect.check(wanted, plan, repo.clusters, gone)]
+    failures = [failure for wanted in test.spec.expect for failure in expect.check(wanted, plan, repo.clusters, gone)]
     return Tried(test, plan, tuple(sorted(gone)), tuple(failures))
 
 
@@ -114,7 +114,7 @@ def tests_of(repo: RepoSnapshot, path: str) -> list[PlacementTest]:
         return list(repo.tests)
     wanted = posixpath.normpath(path)
     return [
-        one
-        for one in repo.tests
-        if one.origin.path == wanted or one.origin.path.startswith(f"{wanted}/") or wanted == "." or one.name == path
+        test
+        for test in repo.tests
+        if test.origin.path == wanted or test.origin.path.startswith(f"{wanted}/") or wanted == "." or test.name == path
     ]

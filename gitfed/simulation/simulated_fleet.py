@@ -32,11 +32,16 @@ class Fleet:
     """Times are seconds from the start, but for `now`."""
 
     def __init__(self, clusters: Mapping[ClusterName, ClusterFacts], start: datetime) -> None:
-        self.away = {name for name, one in clusters.items() if not one.assumed and one.reach is not Reach.READY}
+        self.away = {
+            name for name, cluster in clusters.items() if not cluster.assumed and cluster.reach is not Reach.READY
+        }
         """Clusters that do not answer: at the start those of which that is known."""
         self._start = start
         # Where nobody looked, it is taken for well: only what is known can fail.
-        self._facts = {name: seen(one, away=False, now=start) if one.assumed else one for name, one in clusters.items()}
+        self._facts = {
+            name: seen(cluster, away=False, now=start) if cluster.assumed else cluster
+            for name, cluster in clusters.items()
+        }
         self._beliefs: dict[ClusterName, recorded_facts.Belief] = {}
         self._objects: dict[ObjectKey, DecidedObjects] = {}
         self._starting: list[tuple[float, ObjectKey, ClusterName]] = []
@@ -45,7 +50,7 @@ class Fleet:
 
     def watched(self) -> list[ClusterName]:
         """Clusters whose health is not what it is believed to be: only there the next look can matter."""
-        return [name for name, one in self._facts.items() if (one.reach is Reach.READY) == (name in self.away)]
+        return [name for name, facts in self._facts.items() if (facts.reach is Reach.READY) == (name in self.away)]
 
     def due(self, thresholds: recorded_facts.Thresholds) -> dict[ClusterName, float]:
         """When what was seen of a cluster will have been seen for long enough: it is looked at then, as by a member."""
@@ -66,13 +71,13 @@ class Fleet:
         """One look at every cluster whose health may have to be believed anew (`only`: at these); whether any is
         believed to be another one now."""
         changed, watched = False, self.watched()
-        self._beliefs = {name: one for name, one in self._beliefs.items() if name in watched}
+        self._beliefs = {name: belief for name, belief in self._beliefs.items() if name in watched}
         for name in watched if only is None else [name for name in watched if name in only]:
-            away, known = name in self.away, self._facts[name]
-            before = self._beliefs.get(name) or recorded_facts.Belief(seen(known, away=not away, now=self._start))
-            shown = seen(known, away=away, now=now)
+            away, facts = name in self.away, self._facts[name]
+            before = self._beliefs.get(name) or recorded_facts.Belief(seen(facts, away=not away, now=self._start))
+            shown = seen(facts, away=away, now=now)
             belief = self._beliefs[name] = recorded_facts.believe(shown, before, at, thresholds)
-            if belief.facts.reach is not known.reach:
+            if belief.facts.reach is not facts.reach:
                 self._facts[name] = belief.facts
                 changed = True
         return changed
@@ -138,13 +143,13 @@ def _copy(key: ObjectKey, cluster: ClusterName, rendered: RenderedManifest, heal
     )
 
 
-def seen(known: ClusterFacts, *, away: bool, now: datetime) -> ClusterFacts:
+def seen(facts: ClusterFacts, *, away: bool, now: datetime) -> ClusterFacts:
     """What a look at the cluster would show."""
     ready = (
         ClusterCondition("Ready", "False", "ClusterNotReachable", "it was told to fail", now)
         if away
         else ClusterCondition("Ready", "True", "ClusterReady", "", now)
     )
-    others = [one for one in known.conditions if one.type != "Ready"]
+    others = [condition for condition in facts.conditions if condition.type != "Ready"]
     reach = Reach.UNKNOWN if away else Reach.READY
-    return replace(known, reach=reach, conditions=(*others, ready), assumed=False)
+    return replace(facts, reach=reach, conditions=(*others, ready), assumed=False)

@@ -105,10 +105,10 @@ class Rehearsal:
     def clusters(self, target: str) -> list[ClusterName]:
         """The clusters that a target names, sorted. Raises KeyError when it names none."""
         kind, _, name = target.partition("/")
-        found = [one for one, named in self._named(kind) if name in named]
-        if not found:
+        clusters = [cluster for cluster, named in self._named(kind) if name in named]
+        if not clusters:
             raise KeyError(target)
-        return found
+        return clusters
 
     def known(self, kind: str) -> list[str]:
         """The names of this kind of target: of clusters, regions, zones or providers."""
@@ -116,15 +116,15 @@ class Rehearsal:
 
     def _named(self, kind: str) -> Iterator[tuple[ClusterName, Iterable[str | None]]]:
         """Every cluster, sorted, with its names of one kind."""
-        for one, declared in sorted(self._repo.clusters.items()):
+        for name, declared in sorted(self._repo.clusters.items()):
             spec = declared.spec
             values = {
-                "cluster": (one,),
+                "cluster": (name,),
                 "region": (spec.region,),
                 "zone": spec.zones or (),
                 "provider": (spec.provider,),
             }
-            yield one, values.get(kind, ())
+            yield name, values.get(kind, ())
 
     def targets(self) -> list[str]:
         """Every cluster, and every region with more than one."""
@@ -196,22 +196,22 @@ class _Run:
 
     def _next(self, waiting: list[tuple[Event, list[ClusterName]]]) -> float:
         """The next moment at which anything can happen."""
-        found = [math.inf]
+        moments = [math.inf]
         if waiting:
-            found.append(waiting[0][0].after)
+            moments.append(waiting[0][0].after)
         if (grown := self._clusters.next_healthy) is not None:
-            found.append(grown)
+            moments.append(grown)
         if self._plan is not None and self._plan.look_again is not None:
             again = (self._plan.look_again - self._start).total_seconds()
-            found.append(max(again, self._at + 1))
+            moments.append(max(again, self._at + 1))
         if self._review is not None:
-            found.append(self._review)
+            moments.append(self._review)
         if self._clusters.watched():
             probe = self._options.probe
-            found.append((math.floor(self._at / probe) + 1) * probe)
+            moments.append((math.floor(self._at / probe) + 1) * probe)
             due = self._clusters.due(self._options.thresholds).values()
-            found += (moment for moment in due if moment > self._at)
-        return max(min(found), self._at)
+            moments += (moment for moment in due if moment > self._at)
+        return max(min(moments), self._at)
 
     # -- what happens -------------------------------------------------------------------------------------------
 
@@ -228,7 +228,7 @@ class _Run:
             clusters = dict(self._repo.clusters)
             for name in names:
                 spec = clusters[name].spec
-                others = tuple(one for one in spec.taints or () if (one.key, one.effect) != (key, effect))
+                others = tuple(taint for taint in spec.taints or () if (taint.key, taint.effect) != (key, effect))
                 taint = Taint(key=key, value=value, effect=effect, time_added=None)
                 clusters[name] = clusters[name].model_copy(
                     update={"spec": spec.model_copy(update={"taints": (*others, taint)})}
@@ -243,7 +243,10 @@ class _Run:
         if plan is None or plan.changes:
             return True
         decisions = (binding.decision for binding in plan.bindings.values())
-        return any(one is not None and (one.evictions or one.released or one.required_by) for one in decisions)
+        return any(
+            decision is not None and (decision.evictions or decision.released or decision.required_by)
+            for decision in decisions
+        )
 
     def _look(self) -> bool:
         """The clusters are looked at as often as the daemon looks, and when a threshold is over."""
@@ -277,7 +280,9 @@ class _Run:
             self._record(plan, fleet.live, quietly=False)
             if not self._carry_out(plan):
                 break
-        left = any(one.evictions and before.get(key) is not one for key, one in self._decisions.bindings.items())
+        left = any(
+            decision.evictions and before.get(key) is not decision for key, decision in self._decisions.bindings.items()
+        )
         # What new copies wait for is looked at when one is healthy; what waits for none, when the daemon looks again.
         self._review = self._at + self._options.poll if left and self._clusters.next_healthy is None else None
 
@@ -349,7 +354,9 @@ class _Run:
         pending |= {(loss.key, loss.why): None for loss in short if loss.key not in told}
         left_behind = sorted(self._left_behind(plan))
         falls_due = None if math.isinf(self._at) else self._at
-        by_load = sorted(one.key for one in self._repo.federated_autoscalers if one.target in plan.bindings)
+        by_load = sorted(
+            autoscaler.key for autoscaler in self._repo.federated_autoscalers if autoscaler.target in plan.bindings
+        )
         return Story(
             tuple(self._timeline),
             before,
