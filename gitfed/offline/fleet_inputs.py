@@ -35,28 +35,28 @@ def _fleet_of_branch(opened: Opened, repo: RepoSnapshot) -> FleetSnapshot | None
 def fleet_at(opened: Opened, repo: RepoSnapshot, commit: Commit) -> FleetSnapshot:
     """Facts as one commit of the facts branch has them. Raises InputError, SourceError when it is not there."""
     repository, branch = opened.repository, repo.settings.spec.state.facts_branch
-    found: dict[ClusterName, ClusterFacts] = {}
+    clusters: dict[ClusterName, ClusterFacts] = {}
     total = hashlib.sha256()
     entries = repository.some(commit, (), ("clusters/",))
-    known = memory.Memory(
+    cache = memory.Memory(
         files.DiskCache(files.cache_directory() / "facts"),
         hashlib.sha256(f"{repository.path}\0{branch}".encode()).hexdigest(),
     )
-    known.take_up()
+    cache.take_up()
     for path in sorted(entries):
         blob = entries[path].blob_id
         content = repository.read(blob)
         total.update(content)
-        parsed = known.get(blob)
+        parsed = cache.get(blob)
         if parsed is None:
-            parsed = {"documents": [list(one) for one in input_files.documents(content, f"{branch}:{path}")]}
-            known.add(blob, parsed)
+            parsed = {"documents": [list(document) for document in input_files.documents(content, f"{branch}:{path}")]}
+            cache.add(blob, parsed)
         for place, document in parsed["documents"]:
             if facts.is_cluster(document):
                 input_files.check_cluster(place, document)
-                one = facts.from_document(document)
-                if one.name in repo.clusters:  # a cluster whose declaration is gone is no target any more
-                    found[one.name] = one
-    known.keep({entry.blob_id for entry in entries.values()})
+                cluster = facts.from_document(document)
+                if cluster.name in repo.clusters:  # a cluster whose declaration is gone is no target any more
+                    clusters[cluster.name] = cluster
+    cache.keep({entry.blob_id for entry in entries.values()})
     ref = FactsRef("facts branch", commit, repository.info(commit).when, total.hexdigest())
-    return FleetSnapshot(ref, input_files.completed(found, repo))
+    return FleetSnapshot(ref, input_files.completed(clusters, repo))

@@ -29,7 +29,7 @@ _MOST_BYTES = 256 * 1024 * 1024
 
 def decisions(path: Path) -> Decisions:
     """`ResourceBinding` and `ClusterResourceBinding` documents, or Lists of them. Raises InputError."""
-    found: dict[ObjectKey, Decision] = {}
+    by_key: dict[ObjectKey, Decision] = {}
     for place, document in _documents(path):
         if not bindings.is_binding(document):
             raise InputError(
@@ -39,10 +39,10 @@ def decisions(path: Path) -> Decisions:
             decision = bindings.from_document(document)
         except InputError as error:
             raise InputError(f"{place}: {error.message}", hint=error.hint) from error
-        if decision.key in found:
+        if decision.key in by_key:
             raise InputError(f"{place}: a second decision for {decision.key}")
-        found[decision.key] = decision
-    return Decisions(bindings=found)
+        by_key[decision.key] = decision
+    return Decisions(bindings=by_key)
 
 
 def fleet(path: Path, repo: RepoSnapshot) -> FleetSnapshot:
@@ -57,7 +57,7 @@ def fleet(path: Path, repo: RepoSnapshot) -> FleetSnapshot:
 
 def fleet_of(content: bytes, name_of_file: str, repo: RepoSnapshot) -> FleetSnapshot:
     """The same of a file's content. Raises InputError."""
-    found: dict[ClusterName, ClusterFacts] = {}
+    clusters: dict[ClusterName, ClusterFacts] = {}
     members: dict[ClusterName, tuple[str, capacity.Tally]] = {}
     quotas: dict[ClusterName, list[tuple[str, Body]]] = {}
     for place, document in documents(content, name_of_file):
@@ -74,31 +74,31 @@ def fleet_of(content: bytes, name_of_file: str, repo: RepoSnapshot) -> FleetSnap
                 hint="Cluster of cluster.karmada.io with status; Node, Pod and ResourceQuota may follow",
             )
         check_cluster(place, document)
-        one = facts.from_document(document)
-        if one.name in found:
-            raise InputError(f"{place}: a second Cluster {one.name}")
-        found[one.name] = one
+        cluster = facts.from_document(document)
+        if cluster.name in clusters:
+            raise InputError(f"{place}: a second Cluster {cluster.name}")
+        clusters[cluster.name] = cluster
     for name, place in [
         *((name, place) for name, (place, _) in members.items()),
         *((name, some[0][0]) for name, some in quotas.items()),
     ]:
-        if name not in found and name not in repo.clusters:
+        if name not in clusters and name not in repo.clusters:
             raise InputError(f"{place}: cluster {name} is neither in this file nor in the repository")
     for name, (_, tally) in members.items():
-        known = found.get(name) or ClusterFacts(name, assumed=True)
-        summary = known.resource_summary or tally.summary()
-        found[name] = replace(known, nodes=tally.nodes(), resource_summary=summary)
+        cluster = clusters.get(name) or ClusterFacts(name, assumed=True)
+        summary = cluster.resource_summary or tally.summary()
+        clusters[name] = replace(cluster, nodes=tally.nodes(), resource_summary=summary)
     for name, some in quotas.items():
         limits = [_quota(place, document) for place, document in some]
-        known = found.get(name) or ClusterFacts(name, assumed=True)
-        found[name] = replace(known, quotas=(*known.quotas, *(one for one in limits if one is not None)))
+        cluster = clusters.get(name) or ClusterFacts(name, assumed=True)
+        clusters[name] = replace(cluster, quotas=(*cluster.quotas, *(quota for quota in limits if quota is not None)))
     ref = FactsRef(f"file {Path(name_of_file).name}", digest=hashlib.sha256(content).hexdigest())
-    return FleetSnapshot(ref, completed(found, repo))
+    return FleetSnapshot(ref, completed(clusters, repo))
 
 
-def completed(found: Mapping[ClusterName, ClusterFacts], repo: RepoSnapshot) -> dict[ClusterName, ClusterFacts]:
-    missing = {name: ClusterFacts(name, assumed=True) for name in repo.clusters if name not in found}
-    return dict(sorted({**found, **missing}.items()))
+def completed(clusters: Mapping[ClusterName, ClusterFacts], repo: RepoSnapshot) -> dict[ClusterName, ClusterFacts]:
+    missing = {name: ClusterFacts(name, assumed=True) for name in repo.clusters if name not in clusters}
+    return dict(sorted({**clusters, **missing}.items()))
 
 
 def check_cluster(place: str, document: Body) -> None:
@@ -159,8 +159,8 @@ def _quota(place: str, document: Body) -> QuotaFacts | None:
 
 def _check_shape(place: str, value: Body, shapes: Mapping[str, type], prefix: str = "") -> None:
     for member, shape in shapes.items():
-        found = value.get(member)
-        if found is not None and not isinstance(found, shape):
+        part = value.get(member)
+        if part is not None and not isinstance(part, shape):
             what = "a list" if shape is list else "an object"
             raise InputError(f"{place}: {prefix}{member} is not {what}")
 

@@ -85,8 +85,8 @@ class Read:
         """
         if any(held.path == path for held in self.repo.held):
             return None
-        found = [entry.blob_id for entry in self.tree.entries() if entry.path == path and entry.mode != _LINK]
-        return self.tree.read(found[0]) if found else None
+        blobs = [entry.blob_id for entry in self.tree.entries() if entry.path == path and entry.mode != _LINK]
+        return self.tree.read(blobs[0]) if blobs else None
 
 
 def open_repository(
@@ -292,7 +292,7 @@ def after(result: Plan, past: Decisions) -> Decisions:
     rolled out already and they are remembered all the same (`gate.decisions_to_record`).
     """
     done = past.known and bool(result.commit) and past.applied_commit == result.commit
-    gone = {key: one for key, one in past.bindings.items() if key not in result.bindings}
-    known = {key: one for key, one in gone.items() if done or one.preserve or one.kept}
-    known |= {key: binding.decision for key, binding in result.bindings.items() if binding.decision is not None}
-    return replace(past, bindings=known, descends=True)
+    gone = {key: decision for key, decision in past.bindings.items() if key not in result.bindings}
+    decided = {key: decision for key, decision in gone.items() if done or decision.preserve or decision.kept}
+    decided |= {key: binding.decision for key, binding in result.bindings.items() if binding.decision is not None}
+    return replace(past, bindings=decided, descends=True)

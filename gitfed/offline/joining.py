@@ -96,8 +96,8 @@ async def _ensure(
     except errors.ObjectExists:
         if "roleRef" not in body:
             return
-        found = await session.json("GET", f"{folder}/{name}")
-        if found.get("subjects") != body["subjects"]:
+        present = await session.json("GET", f"{folder}/{name}")
+        if present.get("subjects") != body["subjects"]:
             raise errors.ClusterError(
                 f"cluster {session.cluster}: ClusterRoleBinding {name} exists and binds somebody else",
                 cluster=session.cluster,

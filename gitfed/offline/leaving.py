@@ -125,12 +125,12 @@ class _Leaving:
     async def each(self, entries: Iterable[InventoryEntry], done: Callable[[], None]) -> None:
         slots = asyncio.Semaphore(_AT_ONCE)
 
-        async def one(entry: InventoryEntry) -> None:
+        async def settle(entry: InventoryEntry) -> None:
             async with slots:
                 await self.one(entry)
             done()
 
-        results = await asyncio.gather(*(one(entry) for entry in entries), return_exceptions=True)
+        results = await asyncio.gather(*(settle(entry) for entry in entries), return_exceptions=True)
         for result in results:
             if isinstance(result, BaseException):
                 raise result

@@ -170,7 +170,7 @@ def forget(book: OrderBook, cluster: ClusterName, *, now: datetime, cleaned: boo
         branch = branch.signing(sign)
         expected = branch.pull(url) if url else None
         state = branch.read()
-        left = {name: known for name, known in state.results.items() if name != cluster} | of_it
+        left = {name: result for name, result in state.results.items() if name != cluster} | of_it
         if state.commit is None or left == state.results:
             return
         try:

@@ -65,11 +65,13 @@ def resume(book: OrderBook, of: str, *, by: str, now: datetime) -> tuple[Suspens
 
     def drop(decisions: Decisions) -> Decisions:
         nonlocal ended
-        ended = tuple(one for one in decisions.suspensions if of in (EVERYTHING, one.of))
+        ended = tuple(suspension for suspension in decisions.suspensions if of in (EVERYTHING, suspension.of))
         if not ended:
-            standing = ", ".join(one.of for one in decisions.suspensions)
+            standing = ", ".join(suspension.of for suspension in decisions.suspensions)
             raise UsageError(f"{of} is not suspended", hint=standing or "nothing is")
-        return replace(decisions, suspensions=tuple(one for one in decisions.suspensions if one not in ended))
+        return replace(
+            decisions, suspensions=tuple(suspension for suspension in decisions.suspensions if suspension not in ended)
+        )
 
     operator_orders.change(book, drop, message=state_commits.ordered(Order.RESUME, f"Resume {of}", f"by {by}"), now=now)
     return ended
@@ -77,12 +79,12 @@ def resume(book: OrderBook, of: str, *, by: str, now: datetime) -> tuple[Suspens
 
 def remove(book: OrderBook, orders: Collection[Removal], *, now: datetime) -> None:
     def add(decisions: Decisions) -> Decisions:
-        known = {(one.cluster, one.object, one.uid) for one in decisions.removals}
-        new = (one for one in orders if (one.cluster, one.object, one.uid) not in known)
+        standing = {(removal.cluster, removal.object, removal.uid) for removal in decisions.removals}
+        new = (removal for removal in orders if (removal.cluster, removal.object, removal.uid) not in standing)
         return replace(decisions, removals=(*decisions.removals, *new))
 
     subject = f"Delete {len(orders)} orphan{'' if len(orders) == 1 else 's'}"
-    reason = "\n".join(f"{one.cluster}: {one.object} by {one.by}" for one in orders)
+    reason = "\n".join(f"{removal.cluster}: {removal.object} by {removal.by}" for removal in orders)
     operator_orders.change(book, add, message=state_commits.ordered(Order.REMOVE, subject, reason), now=now)
 
 
@@ -135,14 +137,14 @@ def approve(book: OrderBook, what: str, *, by: str, now: datetime) -> Consent:
     The daemon carries it out if its plan is still that one, byte for byte; else the order is void. Raises UsageError
     like `chosen`, and InputError when who signs is no approver.
     """
-    found: tuple[HeldPlan, tuple[HeldGate, ...]] | None = None
+    held: tuple[HeldPlan, tuple[HeldGate, ...]] | None = None
 
     def add(decisions: Decisions) -> Decisions:
-        nonlocal found
+        nonlocal held
         gates = chosen(decisions.held_plan, what)
         plan = decisions.held_plan
         assert plan is not None
-        found = (plan, gates)
+        held = (plan, gates)
         names = () if gates == plan.gates else tuple(gate.name for gate in gates)
         order = Approval(plan.digest, plan.commit, (), by, now, names)
         return replace(decisions, approvals=(*decisions.approvals, order))
@@ -154,8 +156,8 @@ def approve(book: OrderBook, what: str, *, by: str, now: datetime) -> Consent:
     subject = f"Approve {', '.join(gate.name for gate in gates)} at {plan.commit[:12]}"
     reason = "\n".join((f"by {by}: the plan {plan.digest}", *map(str, gates)))
     state = operator_orders.change(book, add, message=state_commits.ordered(Order.APPROVE, subject, reason), now=now)
-    assert found is not None
-    return Consent(*found, state)
+    assert held is not None
+    return Consent(*held, state)
 
 
 def await_approval(book: OrderBook, consent: Consent, seconds: float) -> tuple[Fate, State]:
@@ -166,7 +168,11 @@ def await_approval(book: OrderBook, consent: Consent, seconds: float) -> tuple[F
         plan = decisions.held_plan
         if plan is None or plan.commit != consent.plan.commit or not names & {gate.name for gate in plan.gates}:
             return Fate.DONE
-        ours = [one for one in decisions.approvals if one.commit == plan.commit and one.digest == consent.plan.digest]
+        ours = [
+            approval
+            for approval in decisions.approvals
+            if approval.commit == plan.commit and approval.digest == consent.plan.digest
+        ]
         return None if ours else Fate.DROPPED
 
     return _awaited(book, fate, seconds)
@@ -178,14 +184,14 @@ def await_approval(book: OrderBook, consent: Consent, seconds: float) -> tuple[F
 def reconcile(book: OrderBook, what: Iterable[str], *, by: str, now: datetime) -> tuple[Reconciliation, ...]:
     """Have the daemon look anew at these (`all`, `cluster/NAME`, `Deployment.apps/shop/web`), once."""
     orders = tuple(Reconciliation(of, by, now) for of in sorted(set(what)))
-    meant = {one.of for one in orders}
+    meant = {order.of for order in orders}
 
     def add(decisions: Decisions) -> Decisions:
-        others = tuple(one for one in decisions.reconciliations if one.of not in meant)
+        others = tuple(order for order in decisions.reconciliations if order.of not in meant)
         return replace(decisions, reconciliations=(*others, *orders))
 
     subject = f"Reconcile {orders[0].of}" if len(orders) == 1 else f"Reconcile {len(orders)} things"
-    reason = "\n".join(f"{one.of} by {by}" for one in orders)
+    reason = "\n".join(f"{order.of} by {by}" for order in orders)
     operator_orders.change(book, add, message=state_commits.ordered(Order.RECONCILE, subject, reason), now=now)
     return orders
 
@@ -228,9 +234,10 @@ def await_rescheduling(book: OrderBook, keys: Collection[ObjectKey], seconds: fl
     """Wait until it was decided anew where these go."""
 
     def fate(decisions: Decisions) -> Fate | None:
-        found = (decisions.bindings.get(key) for key in keys)
+        decided = (decisions.bindings.get(key) for key in keys)
         waits = any(
-            one is not None and rescheduling.rescheduled(one.reschedule_triggered, one.last_scheduled) for one in found
+            decision is not None and rescheduling.rescheduled(decision.reschedule_triggered, decision.last_scheduled)
+            for decision in decided
         )
         return None if waits else Fate.DONE
 
@@ -240,8 +247,8 @@ def await_rescheduling(book: OrderBook, keys: Collection[ObjectKey], seconds: fl
 def _awaited(book: OrderBook, fate: Callable[[Decisions], Fate | None], seconds: float) -> tuple[Fate, State]:
     state: State | None = None
     for state in operator_orders.looks(book, seconds):
-        found = fate(state.decisions)
-        if found is not None:
-            return found, state
+        outcome = fate(state.decisions)
+        if outcome is not None:
+            return outcome, state
     assert state is not None
     return Fate.WAITING, state

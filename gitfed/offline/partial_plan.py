@@ -64,28 +64,28 @@ def remember(opened: inputs.Opened, repo: RepoSnapshot, others: Bystanders | Non
     """So that later changes can be looked at alone; the newest commit replaces the one before."""
     if (
         opened.repository.brought
-        or (found := overview.of(repo, opened.repository.entries(repo.commit).values())) is None
+        or (base_overview := overview.of(repo, opened.repository.entries(repo.commit).values())) is None
     ):
         return
-    _cache().put(_name(opened), found.dump())
+    _cache().put(_name(opened), base_overview.dump())
     if others is not None:
         _cache().put(_name(opened, "bystanders"), others.dump())
 
 
 def recall(opened: inputs.Opened) -> Known | None:
     content = None if opened.submodules else _cache().get(_name(opened))
-    found = overview.load(content) if content is not None else None
-    if found is None:
+    base_overview = overview.load(content) if content is not None else None
+    if base_overview is None:
         return None
     content = _cache().get(_name(opened, "bystanders"))
     others = unplanned.load(content) if content is not None else None
     if (
         others is not None
-        and others.commit == found.commit
-        and all(key in others.rows for templates in found.templates.values() for key, _ in templates)
+        and others.commit == base_overview.commit
+        and all(key in others.rows for templates in base_overview.templates.values() for key, _ in templates)
     ):
-        return Known(found, others)
-    return Known(found)
+        return Known(base_overview, others)
+    return Known(base_overview)
 
 
 def _cache() -> files.DiskCache:
@@ -104,13 +104,13 @@ def at_change(
     `counted`: what is remembered of the others may count; not where somebody named other facts or decisions than those
     of the branches.
     """
-    known = remembered.overview
+    base_overview = remembered.overview
     try:
-        before = opened.repository.differences(known.commit, base)
+        before = opened.repository.differences(base_overview.commit, base)
         if before is None:
             return None
         if isinstance(head, git.WorkTree):
-            now: Mapping[str, Any] | None = _on_disk(known, head)
+            now: Mapping[str, Any] | None = _on_disk(base_overview, head)
         else:
             after = opened.repository.differences(base, head)
             now = {**before, **after} if after is not None else None
@@ -122,25 +122,27 @@ def at_change(
     changed = before.keys() | now.keys()
     if any(entry.mode not in _PLAIN for entry in entries) or any(map(kustomize.is_kustomization, changed)):
         return None
-    if _could_be_twins(known.places.keys() | changed, {entry.path for entry in entries} - known.places.keys()):
+    if _could_be_twins(
+        base_overview.places.keys() | changed, {entry.path for entry in entries} - base_overview.places.keys()
+    ):
         return None
-    wanted = (known.places.keys() - known.templates.keys()) | changed
-    older, newer = _Side(opened, known, base, before), _Side(opened, known, head, now)
-    return _Look(opened, known, older, newer).at(wanted, remembered.bystanders if counted else None)
+    wanted = (base_overview.places.keys() - base_overview.templates.keys()) | changed
+    older, newer = _Side(opened, base_overview, base, before), _Side(opened, base_overview, head, now)
+    return _Look(opened, base_overview, older, newer).at(wanted, remembered.bystanders if counted else None)
 
 
 _PLAIN = (0o100644, 0o100755)
 
 
-def _on_disk(known: Overview, tree: git.WorkTree) -> dict[str, Any]:
+def _on_disk(base_overview: Overview, tree: git.WorkTree) -> dict[str, Any]:
     """What is otherwise than in the commit that is remembered. Whether a file may be run is nothing to us."""
     here = {entry.path: entry for entry in tree.entries()}
-    found: dict[str, Any] = dict.fromkeys(known.places.keys() - here.keys())
+    changed: dict[str, Any] = dict.fromkeys(base_overview.places.keys() - here.keys())
     for path, entry in here.items():
-        place = known.places.get(path)
+        place = base_overview.places.get(path)
         if place is None or place.blob_id != entry.blob_id or (place.mode in _PLAIN) is not (entry.mode in _PLAIN):
-            found[path] = entry
-    return found
+            changed[path] = entry
+    return changed
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,8 +157,8 @@ class _Side:
 
     def read(self, wanted: Collection[str]) -> RepoSnapshot:
         """As if there were no other files."""
-        found = (self.changed[path] if path in self.changed else self.known.places.get(path) for path in wanted)
-        files = tuple(entry for entry in found if entry is not None)
+        entries = (self.changed[path] if path in self.changed else self.known.places.get(path) for path in wanted)
+        files = tuple(entry for entry in entries if entry is not None)
         if isinstance(self.where, git.WorkTree):
             part = git.PartOfTree(self.where, self.where.commit, files)
             return inputs.read_tree(self.opened, part, self.opened.head, committed=False)
@@ -199,9 +201,9 @@ class _Look:
         """`wanted`: the files to read at least."""
         others: _Others | None = None
         while True:
-            rest = {path: found for path, found in self.known.templates.items() if path not in wanted}
-            homes = {key: path for path, found in rest.items() for key, _ in found}
-            versions = {key: version for found in rest.values() for key, version in found}
+            rest = {path: templates for path, templates in self.known.templates.items() if path not in wanted}
+            homes = {key: path for path, templates in rest.items() for key, _ in templates}
+            versions = {key: version for templates in rest.values() for key, version in templates}
             most = _MOST_TEMPLATES * len(versions)
             base, head = self.older.read(wanted), self.newer.read(wanted)
             if any(kustomize.is_kustomization(held.path) for held in (*base.held, *head.held)):
@@ -232,16 +234,16 @@ class _Look:
     ) -> set[ObjectKey] | None:
         """Those of the rest that have to be looked at for what happened since they are known, or because others count
         on what they take. None: all."""
-        found = set(others.decided & rest.keys())
+        restless = set(others.decided & rest.keys())
         if locality.goes_by_room(base, head):
-            found |= others.known.claiming() & rest.keys()
+            restless |= others.known.claiming() & rest.keys()
         if self.older.changed:
             then = _Side(self.opened, self.known, self.known.commit, {}).read(wanted)
             since = affected_templates.further(then, base, rest, others.known.rows)
             if since is None:
                 return None
-            found |= since
-        return found
+            restless |= since
+        return restless
 
 
 def _could_be_twins(paths: Collection[str], added: Collection[str]) -> bool:

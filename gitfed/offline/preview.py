@@ -75,16 +75,16 @@ def between(opened: inputs.Opened, base: Commit, head: Commit, given: Given) -> 
 
     Raises InputError for files that cannot be used, SourceError, StateTooNew.
     """
-    if (found := _glance(opened, base, head, given)) is not None:
-        return found
+    if (partial := _glance(opened, base, head, given)) is not None:
+        return partial
     return _everything(opened, base, inputs.read(opened, head).repo, given)
 
 
 def uncommitted(opened: inputs.Opened, base: Commit, given: Given) -> Preview:
     """The preview of the files on disk. Raises as `between`."""
     tree = inputs.files_on_disk(opened)
-    if (found := _glance(opened, base, tree, given)) is not None:
-        return found
+    if (partial := _glance(opened, base, tree, given)) is not None:
+        return partial
     return _everything(opened, base, inputs.read(opened, worktree=True).repo, given)
 
 
@@ -104,9 +104,9 @@ def _glance(opened: inputs.Opened, base: Commit, head: Commit | git.WorkTree, gi
     # What is remembered of the others may not hold any more; then the change may still do without them.
     for counted in (True, False):
         few = partial_plan.at_change(opened, remembered, base, head, counted=counted and not given.by_hand)
-        found = _look(opened, few.base, few.head, given, few) if few is not None else None
-        if found is not None:
-            return found.preview
+        look = _look(opened, few.base, few.head, given, few) if few is not None else None
+        if look is not None:
+            return look.preview
         if few is None or few.circumstances is None:
             break
     return None
@@ -120,9 +120,9 @@ class _Looked:
 
 
 def _whole(opened: inputs.Opened, base_repo: RepoSnapshot, head_repo: RepoSnapshot, given: Given) -> _Looked:
-    found = _look(opened, base_repo, head_repo, given, None)
-    assert found is not None
-    return found
+    look = _look(opened, base_repo, head_repo, given, None)
+    assert look is not None
+    return look
 
 
 def _look(
@@ -152,20 +152,20 @@ def _look(
     base, head, between = plans.base, plans.head, plans.between
     if few is not None and few.circumstances is not None and not few.circumstances.allow(plans.circumstances):
         return None
-    found = reviewing.review(limited if first else base_repo, head_repo, base, head, between, understands)
+    review = reviewing.review(limited if first else base_repo, head_repo, base, head, between, understands)
     if first:
-        found = replace(
-            found, declared=reviewing.review(base_repo, head_repo, base, head, between, understands).declared
+        review = replace(
+            review, declared=reviewing.review(base_repo, head_repo, base, head, between, understands).declared
         )
-    if few is not None and not affected_templates.is_whole(found, base_repo, head_repo, past, waited=plans.waited):
+    if few is not None and not affected_templates.is_whole(review, base_repo, head_repo, past, waited=plans.waited):
         return None
-    found = replace(found, head=inputs.located(opened, head_repo, found.head))
+    review = replace(review, head=inputs.located(opened, head_repo, review.head))
     branch = source.settings.spec.state.branch
-    notes = [*_new_nowhere(found), *_state_notes(opened, recorded, branch, given), *facts_notes(head.facts, now)]
+    notes = [*_new_nowhere(review), *_state_notes(opened, recorded, branch, given), *facts_notes(head.facts, now)]
     if first:
         notes.append("BASE has no Federation: limits are those of HEAD.")
     refused = state_inputs.refused(opened, head_repo, recorded, base_repo.commit or None)
-    preview = Preview(base_repo, head_repo, found, (*_without_observation(head.notes), *notes), refused)
+    preview = Preview(base_repo, head_repo, review, (*_without_observation(head.notes), *notes), refused)
     if few is not None or given.by_hand or state != state_inputs.state_commit(opened, source):
         return _Looked(preview)
     others = unplanned.of(base, plans.circumstances, state or "", base_repo.manifests, plans.claiming)
@@ -199,7 +199,7 @@ def _plans(older: _Side, newer: _Side, past: Decisions, now: datetime, memo: bui
     base = build.build(older.repo, older.fleet, past, older.interpreter, now, memo)
     base = replace(base, base=past.applied_commit)
     waited = place.waits_for_room(memo.questions)
-    decided = {key: one.decision for key, one in base.bindings.items()}
+    decided = {key: binding.decision for key, binding in base.bindings.items()}
     claiming = place.claiming(memo.questions, decided, base.facts.taken_at)
     circumstances = Circumstances.of(base, memo.candidates, past)
     between = inputs.after(base, past)
@@ -242,12 +242,12 @@ def _without_observation(notes: tuple[str, ...]) -> tuple[str, ...]:
     )
 
 
-def _new_nowhere(found: reviewing.Review) -> list[str]:
+def _new_nowhere(review: reviewing.Review) -> list[str]:
     """Templates that this change brings, or that it takes from their policy, and that go nowhere."""
-    before, after = found.base.bindings, found.head.bindings
+    before, after = review.base.bindings, review.head.bindings
     keys = [
         key
-        for key in found.touched
+        for key in review.touched
         if key in after and notes.goes_nowhere(after[key]) and not (key in before and notes.goes_nowhere(before[key]))
     ]
     return [notes.selected_by_none(keys)] if keys else []
@@ -262,8 +262,8 @@ def split(revisions: str) -> tuple[str, str, bool]:
     No name of Git's can hold two dots, so nothing is ambiguous.
     """
     for dots in ("...", ".."):
-        base, found, head = revisions.partition(dots)
-        if found:
+        base, separator, head = revisions.partition(dots)
+        if separator:
             return base, head or "HEAD", dots == "..."
     return revisions, "", False
 

@@ -52,20 +52,20 @@ def of(history: Chronicle, entry: Entry) -> Replay:
     opened, repository = history.opened, history.opened.repository
     recorded = history.state.at(entry.commit)
     before = history.state.at(entry.parent).decisions if entry.parent is not None else Decisions()
-    repo = inputs.read(opened, entry.source, held={one.path: one for one in recorded.held}).repo
+    repo = inputs.read(opened, entry.source, held={file.path: file for file in recorded.held}).repo
     past = replace(
         before,
         known=True,
         answers=recorded.decisions.answers,
         descends=before.applied_commit is None or repository.is_ancestor(before.applied_commit, entry.source),
         guards=effective_guards.in_force(
-            before, entry.source, lambda one: inputs.read(opened, one).repo.settings.spec.guards
+            before, entry.source, lambda commit: inputs.read(opened, commit).repo.settings.spec.guards
         ),
     )
     fleet = fleet_inputs.fleet_at(opened, repo, Commit(entry.facts)) if entry.facts else fleet_inputs.assumed(repo)
     again = _Again(repo, fleet, inputs.interpreter_of(repo, past), entry.when, recorded.decisions.statuses)
     entries = repository.entries(entry.commit)
-    stored = {path: repository.read(one.blob_id) for path, one in entries.items() if path.startswith("bindings/")}
+    stored = {path: repository.read(entry.blob_id) for path, entry in entries.items() if path.startswith("bindings/")}
 
     plan = again.plan(past)
     digest, decided = plan.digest, again.decisions(plan, past)
@@ -80,11 +80,11 @@ def of(history: Chronicle, entry: Entry) -> Replay:
         if why:
             seen[key] = why
     if seen:
-        taken = {key: one for key, one in past.bindings.items() if key not in seen}
+        taken = {key: decision for key, decision in past.bindings.items() if key not in seen}
         taken |= {key: kept[key] for key in seen if key in kept}
         past = replace(past, bindings=taken)
         decided = again.decisions(again.plan(past), past)
-        decided = {key: one for key, one in decided.items() if key not in seen}
+        decided = {key: decision for key, decision in decided.items() if key not in seen}
         decided |= {key: kept[key] for key in seen if key in kept}
         differing = _differing(stored, again.files(decided))
     paths = tuple(sorted((bindings.path_of(key), why) for key, why in seen.items()))
@@ -108,8 +108,8 @@ class _Again:
 
     def files(self, decided: Mapping[ObjectKey, Decision]) -> dict[str, bytes]:
         return {
-            bindings.path_of(key): emit.dump(bindings.to_document(one, self.statuses.get(key))).encode()
-            for key, one in decided.items()
+            bindings.path_of(key): emit.dump(bindings.to_document(decision, self.statuses.get(key))).encode()
+            for key, decision in decided.items()
         }
 
 
@@ -124,8 +124,8 @@ def _differing(stored: Mapping[str, bytes], files: Mapping[str, bytes]) -> tuple
 def _moves_too_much(plan: Plan) -> bool:
     """Whether the limit of moves would hold; how many copies it then held, only the clusters can tell."""
     return any(
-        one.name == "moved replicas" and int(one.value.removesuffix("%")) >= int(one.limit.removesuffix("%"))
-        for one in plan.gates
+        gate.name == "moved replicas" and int(gate.value.removesuffix("%")) >= int(gate.limit.removesuffix("%"))
+        for gate in plan.gates
     )
 
 

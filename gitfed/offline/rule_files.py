@@ -48,7 +48,7 @@ class RuleFiles:
 
     @property
     def customizations(self) -> tuple[ResourceInterpreterCustomization, ...]:
-        return tuple(one.customization for one in self.documents if one.customization is not None)
+        return tuple(document.customization for document in self.documents if document.customization is not None)
 
 
 def read(names: Sequence[str], *, recursive: bool) -> RuleFiles:
@@ -62,44 +62,46 @@ def read(names: Sequence[str], *, recursive: bool) -> RuleFiles:
         for path, data in _contents(name, recursive=recursive):
             as_json = parse.is_json(path)
             parsed = parse.parse(data, as_json=as_json)
-            known = content.understand(path, parsed, functools.partial(bytes, data), as_json=as_json)
-            problems.extend(known.problems)
-            found: list[tuple[Origin, Found]] = []
-            for one in known.declared:
-                if isinstance(one, ResourceInterpreterCustomization):
-                    found.append((one.origin, Found(path, one)))
+            understood = content.understand(path, parsed, functools.partial(bytes, data), as_json=as_json)
+            problems.extend(understood.problems)
+            placed: list[tuple[Origin, Found]] = []
+            for declared in understood.declared:
+                if isinstance(declared, ResourceInterpreterCustomization):
+                    placed.append((declared.origin, Found(path, declared)))
                 else:
-                    found.append((one.origin, Found(path, None, f"{one.api_version} {one.kind}")))
-            for manifest in known.manifests:
-                found.append((manifest.origin, Found(path, None, f"{manifest.api_version} {manifest.key.kind}")))
-            documents.extend(document for _, document in sorted(found, key=lambda pair: pair[0]))
+                    placed.append((declared.origin, Found(path, None, f"{declared.api_version} {declared.kind}")))
+            for manifest in understood.manifests:
+                placed.append((manifest.origin, Found(path, None, f"{manifest.api_version} {manifest.key.kind}")))
+            documents.extend(document for _, document in sorted(placed, key=lambda pair: pair[0]))
     return RuleFiles(tuple(documents), tuple(problems))
 
 
 def objects(name: str) -> list[Any]:
     """The documents of what was named. Raises InputError with the place of what is wrong, and the rest as `read`."""
-    found: list[Any] = []
+    documents: list[Any] = []
     for path, data in _contents(name, recursive=False):
         try:
-            found += [one for one in yaml.load_all(data) if one is not None]
+            documents += [document for document in yaml.load_all(data) if document is not None]
         except YamlError as error:
             raise InputError(f"{path}:{error}") from error
-    return found
+    return documents
 
 
 def single(path: str) -> Any:
     """The one document of a file. Raises InputError."""
-    found = objects(path)
-    if len(found) != 1:
-        raise InputError(f"{path}: one object is wanted, there are {len(found)}")
-    return found[0]
+    documents = objects(path)
+    if len(documents) != 1:
+        raise InputError(f"{path}: one object is wanted, there are {len(documents)}")
+    return documents[0]
 
 
 def rewrite(path: Path, change: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
     """Write the file anew with its one customization changed; a file that is cut short is never seen."""
     documents = [
-        change(one) if isinstance(one, dict) and one.get("kind") == "ResourceInterpreterCustomization" else one
-        for one in objects(str(path))
+        change(document)
+        if isinstance(document, dict) and document.get("kind") == "ResourceInterpreterCustomization"
+        else document
+        for document in objects(str(path))
     ]
     text = orjson.dumps(documents[0], option=orjson.OPT_INDENT_2) + b"\n" if parse.is_json(str(path)) else b""
     whole = path.with_name(f".{path.name}.new")
@@ -122,13 +124,13 @@ class CaseFolder:
 
 def case_folder(folder: Path) -> CaseFolder:
     """Raises InputError when there is no case of either layout."""
-    found = CaseFolder()
+    cases = CaseFolder()
     for marker in sorted(folder.rglob("interpreter.yaml")):
         root = marker.resolve().parents[3] if len(marker.resolve().parents) > 3 else folder
-        files = found.ours.setdefault(root, _texts(root / "lib", root))
+        files = cases.ours.setdefault(root, _texts(root / "lib", root))
         files.update(_texts(marker.resolve().parent, root))
         kind = marker.resolve().parent.relative_to(root).as_posix()
-        found.asked.setdefault(root, set()).add(kind)
+        cases.asked.setdefault(root, set()).add(kind)
         try:
             like = bundled.followed(kind, files)
         except bundled.CatalogueError as error:
@@ -137,12 +139,12 @@ def case_folder(folder: Path) -> CaseFolder:
             files.update(_texts(root / like, root))
     for rules in sorted(folder.rglob(CUSTOMIZATIONS)):
         data = rules.parent / "testdata"
-        found.karmada[rules] = tuple(sorted(path for path in data.rglob("*") if path.is_file()))
-    if not found.ours and not found.karmada:
+        cases.karmada[rules] = tuple(sorted(path for path in data.rglob("*") if path.is_file()))
+    if not cases.ours and not cases.karmada:
         raise InputError(
             f"{folder}: no cases here", hint=f"interpreter.yaml and cases.yaml, or {CUSTOMIZATIONS} and testdata/"
         )
-    return found
+    return cases
 
 
 def karmada_cases(paths: Sequence[Path]) -> Iterator[cases.Case | str]:
@@ -162,14 +164,14 @@ def our_cases(files: Mapping[str, str], asked: Set[str]) -> Iterator[cases.Case]
 
 
 def _texts(folder: Path, root: Path) -> dict[str, str]:
-    found = {}
+    texts = {}
     for path in sorted(folder.rglob("*")):
         if path.is_file():
             try:
-                found[path.relative_to(root).as_posix()] = _read(path).decode()
+                texts[path.relative_to(root).as_posix()] = _read(path).decode()
             except UnicodeDecodeError as error:
                 raise InputError(f"{path}: is not UTF-8") from error
-    return found
+    return texts
 
 
 def _contents(name: str, *, recursive: bool) -> Iterator[tuple[str, bytes]]:

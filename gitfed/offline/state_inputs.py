@@ -37,13 +37,13 @@ def decisions(
     """
     if path is not None:
         return replace(input_files.decisions(path), answers=recorded_answers(opened, repo))
-    known = _state(opened, repo, only).decisions
-    if known.applied_commit is None or not repo.commit:
-        return known
-    descends = opened.repository.is_ancestor(known.applied_commit, repo.commit)
-    guards = effective_guards.in_force(known, repo.commit, lambda commit: settings_at(opened, commit).spec.guards)
-    approvals = (*known.approvals, *_granted(opened, repo, known.limits or known.applied_commit))
-    return replace(known, descends=descends, guards=guards, approvals=approvals)
+    past = _state(opened, repo, only).decisions
+    if past.applied_commit is None or not repo.commit:
+        return past
+    descends = opened.repository.is_ancestor(past.applied_commit, repo.commit)
+    guards = effective_guards.in_force(past, repo.commit, lambda commit: settings_at(opened, commit).spec.guards)
+    approvals = (*past.approvals, *_granted(opened, repo, past.limits or past.applied_commit))
+    return replace(past, descends=descends, guards=guards, approvals=approvals)
 
 
 def state_commit(opened: Opened, repo: RepoSnapshot) -> Commit | None:
@@ -58,28 +58,28 @@ def standing(opened: Opened, repo: RepoSnapshot, *, facts: bool = False) -> git.
     """
     spec = repo.settings.spec.state
     branch = spec.facts_branch if facts else spec.branch
-    found = git.tracking.standing(opened.repository, branch, url=spec.url, begins_anew=facts)
-    opened.told.setdefault(branch, _told(found, branch))
-    if found.commit is not None and f"{branch} signed" not in opened.told:
+    standing = git.tracking.standing(opened.repository, branch, url=spec.url, begins_anew=facts)
+    opened.told.setdefault(branch, _told(standing, branch))
+    if standing.commit is not None and f"{branch} signed" not in opened.told:
         settings_of = functools.partial(settings_at, opened)
-        why = state_signatures.why_doubtful(opened.repository, repo, found.commit, settings_of)
+        why = state_signatures.why_doubtful(opened.repository, repo, standing.commit, settings_of)
         text = f"{branch} is shown as it is, and a daemon would not believe it: {why}" if why else ""
         opened.told[f"{branch} signed"] = text
-    return found
+    return standing
 
 
-def _told(found: git.tracking.BranchStanding, branch: str) -> str:
-    if found.ahead:
+def _told(standing: git.tracking.BranchStanding, branch: str) -> str:
+    if standing.ahead:
         return f"{branch} of this repository is newer than what was fetched from origin"
-    if not found.tracking:
+    if not standing.tracking:
         return ""
-    when = found.fetched
+    when = standing.fetched
     text = f"{branch} is read as it was fetched from origin"
     if when is not None:
         text += f" {moment.ago(when, datetime.now(UTC))} (at {when:%Y-%m-%dT%H:%M:%SZ})"
-    if found.behind:
+    if standing.behind:
         return f"{text}; the branch of that name in this repository is older, and is not read"
-    if found.apart:
+    if standing.apart:
         return (
             f"{text}; the branch of that name in this repository has other commits, which do not count: push it, or "
             f"remove it (git branch -D {branch})"

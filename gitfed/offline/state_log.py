@@ -111,8 +111,8 @@ class Chronicle:
         federation; and what people order, of what they named.
         """
         for entry in self.entries(limit=limit, key=key, applied=True):
-            for of, one in self.events_of(entry, key):
-                yield entry, of, one
+            for of, event in self.events_of(entry, key):
+                yield entry, of, event
 
     def events_of(self, entry: Entry, key: ObjectKey | None = None) -> Iterator[tuple[ObjectKey, BindingEvent]]:
         """What happened in one commit, which does not change: who asks often remembers it."""
@@ -121,18 +121,18 @@ class Chronicle:
         state, was = after.pop(_STATE, ""), before.pop(_STATE, "")
         if state != was:
             documents = self._document(was), self._document(state)
-            for one in happened.held_between(*documents) if key is None else ():
-                yield ObjectKey(*_CLUSTER, one.cluster), one
-            for one in happened.approved_between(*documents) if key is None else ():
-                yield ObjectKey(*_FEDERATION, self._federation), one
-            for name, one in happened.ordered_between(*documents):
+            for event in happened.held_between(*documents) if key is None else ():
+                yield ObjectKey(*_CLUSTER, event.cluster), event
+            for event in happened.approved_between(*documents) if key is None else ():
+                yield ObjectKey(*_FEDERATION, self._federation), event
+            for name, event in happened.ordered_between(*documents):
                 of = self._ordered(name)
                 if key in (None, of):
-                    yield of, one
-            for of, one in self._rolled_out(*documents):
+                    yield of, event
+            for of, event in self._rolled_out(*documents):
                 path = bindings.path_of(of)
                 if key in (None, of) and (path in before or path in after):
-                    yield of, one
+                    yield of, event
         paths = before.keys() | after.keys()
         for path in sorted(paths if key is None else {bindings.path_of(key)} & paths):
             if after.get(path) == before.get(path):
@@ -142,8 +142,8 @@ class Chronicle:
                 of = bindings.from_document(new or old or {}).key
             except InputError:
                 continue  # edited by hand and broken
-            for one in happened.between(old, new):
-                yield of, one
+            for event in happened.between(old, new):
+                yield of, event
 
     def _ordered(self, name: str) -> ObjectKey:
         """What an order is about: an object, a cluster, or all of the federation."""
@@ -157,7 +157,7 @@ class Chronicle:
         self, before: Mapping[str, Any] | None, after: Mapping[str, Any] | None
     ) -> Iterator[tuple[ObjectKey, BindingEvent]]:
         """Templates that differ between the commit that was applied before, and the one that is now."""
-        commits = [str((one or {}).get("appliedCommit") or "") for one in (before, after)]
+        commits = [str((document or {}).get("appliedCommit") or "") for document in (before, after)]
         if commits[0] == commits[1] or not all(commits):
             return
         try:
@@ -168,9 +168,9 @@ class Chronicle:
         if changed:
             sides = [self._templates(commit, changed) for commit in (old, new)]
             for key in sorted(sides[0].keys() | sides[1].keys()):
-                one = happened.template_between(sides[0].get(key), sides[1].get(key), new)
-                if one is not None:
-                    yield key, one
+                event = happened.template_between(sides[0].get(key), sides[1].get(key), new)
+                if event is not None:
+                    yield key, event
 
     def _templates(self, commit: Commit, paths: Iterable[str]) -> dict[ObjectKey, Body]:
         """The objects of these files alone. What Kustomize builds is not among them."""
@@ -180,7 +180,9 @@ class Chronicle:
     def _records(self, commit: Commit) -> dict[str, str]:
         """Blob ids by path: of the bindings, and of the state."""
         listing = self._repository.entries(commit)
-        return {path: one.blob_id for path, one in listing.items() if path.startswith("bindings/") or path == _STATE}
+        return {
+            path: entry.blob_id for path, entry in listing.items() if path.startswith("bindings/") or path == _STATE
+        }
 
     def _document(self, blob: str) -> Mapping[str, Any] | None:
         if not blob:
@@ -196,12 +198,12 @@ class Chronicle:
 
         "" means the newest that decided anything. Raises RevisionNotFound.
         """
-        found = self._repository.resolve(name) if name else None
+        commit = self._repository.resolve(name) if name else None
         recent = self.entries(limit=10_000)
         for entry in recent:
-            if entry.decides and (found is None or found in (entry.commit, entry.source)):
+            if entry.decides and (commit is None or commit in (entry.commit, entry.source)):
                 return entry
-        if any(entry.commit == found for entry in recent):
+        if any(entry.commit == commit for entry in recent):
             raise RevisionNotFound(
                 f"{name} of {self.branch} decides nothing", hint="gitfed log shows what each commit did"
             )
@@ -244,7 +246,7 @@ class Chronicle:
             return []
         newest = decisions[0][1]
         infos = {entry.commit: entry for entry in self.entries(limit=10_000, key=key)}
-        found = []
+        blames = []
         for share in newest.shares:
             since = 0
             while since + 1 < len(decisions) and _has(decisions[since + 1][1], share):
@@ -252,8 +254,8 @@ class Chronicle:
             before = decisions[since + 1][1] if since + 1 < len(decisions) else None
             entry = infos.get(decisions[since][0]) or self._entry(self._repository.info(decisions[since][0]))
             previous = self._previous(entry)
-            found.append(Blame(share, _share_in(before, share.cluster), entry, previous, self._moved(entry, previous)))
-        return found
+            blames.append(Blame(share, _share_in(before, share.cluster), entry, previous, self._moved(entry, previous)))
+        return blames
 
     def _versions(self, versions: list[tuple[Commit, str]]) -> Iterator[tuple[Commit, Decision]]:
         for commit, blob in versions:
@@ -269,9 +271,9 @@ class Chronicle:
         if entry.parent is None:
             return None
         for info in self._repository.log(entry.parent, limit=50):
-            found = self._entry(info)
-            if found.decides:
-                return found
+            earlier = self._entry(info)
+            if earlier.decides:
+                return earlier
         return None
 
     def _moved(self, entry: Entry, previous: Entry | None) -> tuple[ClusterName, ...]:
@@ -279,7 +281,7 @@ class Chronicle:
         if previous is None or not entry.facts or not previous.facts or entry.facts == previous.facts:
             return ()
         try:
-            old, new = (self._repository.entries(Commit(one)) for one in (previous.facts, entry.facts))
+            old, new = (self._repository.entries(Commit(commit)) for commit in (previous.facts, entry.facts))
         except SourceError:
             return ()  # facts are kept for a week, and longer only where a decision cites them
         paths = {path for path in old.keys() | new.keys() if path.startswith("clusters/")}
@@ -313,4 +315,6 @@ def _has(decision: Decision, share: Share) -> bool:
 
 
 def _share_in(decision: Decision | None, cluster: ClusterName) -> Share | None:
-    return next((one for one in decision.shares if one.cluster == cluster), None) if decision is not None else None
+    return (
+        next((share for share in decision.shares if share.cluster == cluster), None) if decision is not None else None
+    )
