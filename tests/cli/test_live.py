@@ -18,7 +18,7 @@ import yaml
 
 from gitfed.cli.commands.act import apply as apply_command
 from tests import needs, patience
-from tests.cli.world import FILES, Result, commit, deployment, git, gitfed, program, repository
+from tests.cli.world import FILES, Result, commit, deployment, git, gitfed, installed, repository
 from tests.clusters.rest import Endpoint
 
 pytestmark = pytest.mark.e2e
@@ -260,7 +260,7 @@ def _as_the_demo_says(invitation: Sequence[str], folder: Path) -> None:
 
 @pytest.mark.slow
 def test_the_second_act_of_the_demo_keeps_its_word_too(tmp_path: Path) -> None:
-    result = program("demo", "failover", "--once", "--dir", str(tmp_path / "demo"), cwd=tmp_path)
+    result = installed("demo", "failover", "--once", "--dir", str(tmp_path / "demo"), cwd=tmp_path)
     assert result.code == 0, result.out
     assert "✗" not in result.out
     assert "12 of 12 checks passed" in result.out
@@ -269,7 +269,7 @@ def test_the_second_act_of_the_demo_keeps_its_word_too(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_the_third_act_of_the_demo_registers_a_cluster_and_outlasts_its_hub(tmp_path: Path) -> None:
-    result = program("demo", "pull", "--once", "--dir", str(tmp_path / "demo"), cwd=tmp_path)
+    result = installed("demo", "pull", "--once", "--dir", str(tmp_path / "demo"), cwd=tmp_path)
     assert result.code == 0, result.out
     assert "14 of 14 checks passed" in result.out
     assert "in edge-1 nothing was made twice" in result.out

@@ -13,7 +13,7 @@ import click
 import pytest
 
 from gitfed.cli import main
-from tests.cli.world import commit, git, gitfed, program
+from tests.cli.world import commit, git, gitfed, installed
 
 
 def every_command(command: click.Command, name: str) -> Iterator[tuple[str, click.Command]]:
@@ -323,7 +323,7 @@ def test_a_shared_option_comes_from_the_environment_too(fleet: Path, monkeypatch
 
 
 def test_the_console_script_works_from_a_folder_below(fleet: Path) -> None:
-    result = program("get", "clusters", "-o", "name", cwd=fleet / "apps")
+    result = installed("get", "clusters", "-o", "name", cwd=fleet / "apps")
     assert result == type(result)(0, "eu-1\neu-2\nus-1\n", "")
 
 
@@ -384,7 +384,7 @@ def test_a_defect_never_leaves_with_1(tmp_path: Path) -> None:
 
 
 def test_git_variables_of_a_hook_do_not_lead_elsewhere(fleet: Path, tmp_path: Path) -> None:
-    result = program("get", "clusters", "-o", "name", cwd=fleet, env={"GIT_DIR": str(tmp_path / "other")})
+    result = installed("get", "clusters", "-o", "name", cwd=fleet, env={"GIT_DIR": str(tmp_path / "other")})
     assert (result.code, result.out) == (0, "eu-1\neu-2\nus-1\n")
 
 

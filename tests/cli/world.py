@@ -12,6 +12,7 @@ from pathlib import Path
 from click.testing import CliRunner
 
 from gitfed.cli import main
+from tests import patience, warm
 
 GOLDEN = Path(__file__).parent / "golden"
 SECRET = "correct-horse-battery-staple"
@@ -32,7 +33,13 @@ def gitfed(*arguments: str | Path, env: Mapping[str, str] | None = None) -> Resu
 
 
 def program(*arguments: str, cwd: Path, env: Mapping[str, str] | None = None) -> Result:
-    """The installed console script, in a process of its own."""
+    """One command line in a process of its own, for what the process of the tests would be in the way of."""
+    done = warm.run(arguments, {**os.environ, **(env or {})}, cwd, patience.SECONDS)
+    return Result(done.returncode, done.stdout, done.stderr)
+
+
+def installed(*arguments: str, cwd: Path, env: Mapping[str, str] | None = None) -> Result:
+    """The same by the installed console script, with a new interpreter."""
     done = subprocess.run(
         [str(Path(sys.executable).with_name("gitfed")), *arguments],
         cwd=cwd, env={**os.environ, **(env or {})}, capture_output=True, text=True, check=False,

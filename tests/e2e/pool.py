@@ -5,8 +5,6 @@ from __future__ import annotations
 import contextlib
 import shlex
 import signal
-import subprocess
-import sys
 from typing import Any
 
 from tests import patience
@@ -30,16 +28,15 @@ class Member:
     def __init__(self, pool: Pool, number: int) -> None:
         world = pool.world
         self.log_path = world.directory / f"member-{number}.log"
-        with self.log_path.open("wb") as log:
-            self.process = subprocess.Popen(
-                [
-                    sys.executable, "-m", "gitfed", "agent", "--pool", "east", "--hub-url", pool.url,
-                    "--hub-credentials", str(pool.credentials), "--kubeconfig", str(world.kubeconfig),
-                    "--lease-kubeconfig", str(world.kubeconfig), "--lease-context", "m1", "--lease-duration", "5s",
-                    "--logging-format", "json", "--cluster-status-update-frequency", "1s",
-                ],
-                stdout=subprocess.DEVNULL, stderr=log, env=world.environment,
-            )  # fmt: skip
+        self.process = world.begin(
+            [
+                "agent", "--pool", "east", "--hub-url", pool.url,
+                "--hub-credentials", str(pool.credentials), "--kubeconfig", str(world.kubeconfig),
+                "--lease-kubeconfig", str(world.kubeconfig), "--lease-context", "m1", "--lease-duration", "5s",
+                "--logging-format", "json", "--cluster-status-update-frequency", "1s",
+            ],
+            self.log_path,
+        )  # fmt: skip
 
     @property
     def name(self) -> str:

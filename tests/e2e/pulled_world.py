@@ -16,11 +16,9 @@ from typing import Any
 
 import pytest
 
-from tests import patience
 from tests.clusters.cable import Cable, Cables
-from tests.e2e import warm
 from tests.e2e.pulled import Agent, Pulled, free_port
-from tests.e2e.world import Daemon, Running, World
+from tests.e2e.world import Daemon, World
 
 
 class PulledWorld(World):
@@ -80,12 +78,6 @@ class PulledWorld(World):
             self._ports[folder] = free_port()
             shutil.copytree(self.pulled.folder, folder / "hub")
         return int(asked.get("--hub-address", ":0").rpartition(":")[2]) or self._ports[folder]
-
-    def begin(self, arguments: list[str], log: Path) -> Running:
-        return warm.Process(arguments, self.environment, error=log)
-
-    def done(self, arguments: list[str]) -> subprocess.CompletedProcess[str]:
-        return warm.run(arguments, self.environment, self.work, patience.SECONDS)
 
     def apply(self, *arguments: str, check: bool = True) -> subprocess.CompletedProcess[str]:
         pytest.skip("agents listen to gitfed run alone: gitfed apply carries out nothing in pulled clusters")

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import http.client
 import json
+import signal
 import ssl
-import subprocess
-import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests import git_servers
+from tests import git_servers, patience
 from tests.e2e.test_hub import Credential, _port
 from tests.e2e.world import World, cluster, config_map, policy, settings
 
@@ -111,14 +109,11 @@ def test_a_caller_sees_the_fleet_and_gives_orders(world: World) -> None:
 def _alone(world: World, ann: Caller) -> None:
     """`gitfed hub`: it reads the repository and the state branch."""
     port, data = git_servers.free_port(), world.directory / "alone"
-    log = (world.directory / "alone.log").open("wb")
-    process = subprocess.Popen(
-        [sys.executable, "-m", "gitfed", "hub", "--repo", str(world.bare), "--hub-address", f"0.0.0.0:{port}",
-         "--data-dir", str(data), "--interval", "1s", "--logging-format", "json"],
-        stdout=log, stderr=subprocess.STDOUT, env=world.environment,
-    )  # fmt: skip
+    log = world.directory / "alone.log"
+    arguments = ["--repo", str(world.bare), "--hub-address", f"0.0.0.0:{port}", "--data-dir", str(data)]
+    process = world.begin(["hub", *arguments, "--interval", "1s", "--logging-format", "json"], log)
     try:
-        world.until(lambda: b"the hub listens" in Path(log.name).read_bytes(), "the hub alone listens")
+        world.until(lambda: "the hub listens" in log.read_text(), "the hub alone listens")
         other = Caller(world, port, "ann", data)
         world.until(lambda: other.ask("GET", "/clusters")[0] == 200, "it has read the state branch")
         assert [one["name"] for one in other.ask("GET", "/clusters")[1]["items"]] == ["m1", "m2"]
@@ -129,6 +124,5 @@ def _alone(world: World, ann: Caller) -> None:
         assert {one["state"] for one in other.ask("GET", "/objects")[1]["items"]} == {"not observed"}
         assert other.ask("POST", "/suspend", {"what": "all"})[0] == 503
     finally:
-        process.terminate()
-        assert process.wait(60) == 0
-        log.close()
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(patience.SECONDS) == 0

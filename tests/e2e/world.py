@@ -7,15 +7,14 @@ import os
 import shutil
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import yaml
 
-from tests import patience
+from tests import patience, warm
 from tests.clusters.cable import Cable, Cables
 from tests.clusters.rest import Endpoint, RefusedError
 
@@ -59,18 +58,6 @@ class Daemon:
     def stop(self) -> int:
         self.process.send_signal(signal.SIGTERM)
         return self.process.wait(patience.SECONDS)
-
-
-class Running(Protocol):
-    """A process, as a test sees it."""
-
-    @property
-    def pid(self) -> int: ...
-    @property
-    def returncode(self) -> int | None: ...
-    def poll(self) -> int | None: ...
-    def wait(self, timeout: float) -> int: ...
-    def send_signal(self, sig: int) -> None: ...
 
 
 class World:
@@ -146,18 +133,13 @@ class World:
         """Between the clusters and a daemon that is given this kubeconfig, which is written: they can be cut."""
         return cables.kubeconfig(self.kubeconfig, kubeconfig)
 
-    def begin(self, arguments: list[str], log: Path) -> Running:
-        """`gitfed` with these, and its log in this file."""
-        with log.open("wb") as file:
-            command = [sys.executable, "-m", "gitfed", *arguments]
-            return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=file, env=self.environment)
+    def begin(self, arguments: list[str], log: Path, out: Path | None = None) -> warm.Running:
+        """`gitfed` with these as a process, its log in this file, and what it prints in `out`."""
+        return warm.begin(arguments, self.environment, error=log, out=out)
 
     def done(self, arguments: list[str]) -> subprocess.CompletedProcess[str]:
         """The same, for a command that ends."""
-        return subprocess.run(
-            [sys.executable, "-m", "gitfed", *arguments], capture_output=True, text=True, env=self.environment,
-            cwd=self.work, timeout=patience.SECONDS, check=False,
-        )  # fmt: skip
+        return warm.run(arguments, self.environment, self.work, patience.SECONDS)
 
     def gitfed(self, *arguments: str, check: bool = True) -> subprocess.CompletedProcess[str]:
         done = self.done(list(arguments))

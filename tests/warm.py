@@ -1,7 +1,8 @@
 """`gitfed` as a process of its own that need not import anything: it is forked from one that did.
 
-Where every cluster has an agent a test begins many processes, and most of their time is that of imports. The process
-that they come from is single-threaded, and begun for the first of them.
+Importing takes most of the time of a short process, and a test begins many. The process that they come from is
+single-threaded, and begun for the first of them. What Python itself reads when it begins (PYTHONPATH and the like) is
+as it was then: who is given other such settings is begun as a new interpreter.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Protocol
 
 _FORKED = multiprocessing.get_context("forkserver")
 _FORKED.set_forkserver_preload(
@@ -24,6 +26,30 @@ _FORKED.set_forkserver_preload(
         __name__,
     ]
 )  # fmt: skip
+
+
+class Running(Protocol):
+    """A process, as a test sees it."""
+
+    @property
+    def pid(self) -> int: ...
+    @property
+    def returncode(self) -> int | None: ...
+    def poll(self) -> int | None: ...
+    def wait(self, timeout: float) -> int: ...
+    def send_signal(self, sig: int) -> None: ...
+
+
+def begin(
+    arguments: Sequence[str], environment: Mapping[str, str], *, error: Path, out: Path | None = None,
+    folder: Path | None = None,
+) -> Running:  # fmt: skip
+    """`gitfed` with these arguments; `error` and `out` (else nowhere): the files that it writes to."""
+    if _of_python(environment) == _of_python(os.environ):
+        return Process(arguments, environment, error=error, out=out, folder=folder)
+    with error.open("ab") as errors, (out or Path(os.devnull)).open("ab") as printed:
+        command = [sys.executable, "-m", "gitfed", *arguments]
+        return subprocess.Popen(command, stdout=printed, stderr=errors, env=environment, cwd=folder)
 
 
 class Process:
@@ -67,13 +93,18 @@ def run(
     """One that ends by itself."""
     with tempfile.TemporaryDirectory() as place:
         out, error = Path(place, "out"), Path(place, "error")
-        process = Process(arguments, environment, out=out, error=error, folder=folder)
+        process = begin(arguments, environment, out=out, error=error, folder=folder)
         try:
             code = process.wait(seconds)
         except subprocess.TimeoutExpired:
             process.send_signal(signal.SIGKILL)
+            process.wait(seconds)
             raise
         return subprocess.CompletedProcess(list(arguments), code, out.read_text(), error.read_text())
+
+
+def _of_python(environment: Mapping[str, str]) -> dict[str, str]:
+    return {name: value for name, value in environment.items() if name.startswith("PYTHON")}
 
 
 def _be(
