@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.world import commit, golden, program
+from tests.cli.world import commit, gitfed, golden
 
 
 def pinned(name: str) -> dict[str, object]:
@@ -23,12 +23,12 @@ def pinned(name: str) -> dict[str, object]:
 
 
 def test_a_failure_as_text_and_as_json(fleet: Path) -> None:
-    text = program("simulate", "--fail", "cluster/eu-1", "--until", "20m", cwd=fleet)
+    text = gitfed("simulate", "--fail", "cluster/eu-1", "--until", "20m")
     assert text.code == 0, text.err
     assert text.out.splitlines()[0] == "Timeline"
     assert "+0s  ! cluster/eu-1: fails" in text.out
     assert text.out.splitlines()[-1].startswith("Total:  ")
-    found = program("simulate", "--fail", "cluster/eu-1", "-o", "json", cwd=fleet)
+    found = gitfed("simulate", "--fail", "cluster/eu-1", "-o", "json")
     document = json.loads(found.out)
     assert document["schema"] == "gitfed.io/simulation/v1"
     assert document["timeline"][0] == {"after": 0.0, "kind": "event", "text": "cluster/eu-1: fails"}
@@ -41,21 +41,21 @@ def test_a_failure_as_text_and_as_json(fleet: Path) -> None:
 def test_the_words_of_a_rehearsal(fleet: Path) -> None:
     """Golden: read each line when it changes."""
     arguments = ("--now", "2026-03-01T12:00:00Z", "--fail", "cluster/eu-1@1m", "--recover", "cluster/eu-1@20m")
-    golden("simulate.txt", program("simulate", *arguments, cwd=fleet).out)
-    golden("simulate-early.txt", program("simulate", *arguments[:4], "--until", "4m", cwd=fleet).out)
-    golden("simulate-each.txt", program("simulate", *arguments[:2], "--n-minus-one", cwd=fleet).out)
+    golden("simulate.txt", gitfed("simulate", *arguments).out)
+    golden("simulate-early.txt", gitfed("simulate", *arguments[:4], "--until", "4m").out)
+    golden("simulate-each.txt", gitfed("simulate", *arguments[:2], "--n-minus-one").out)
 
 
 def test_the_reason_of_a_taint_is_told_once_at_a_moment_and_whole_in_json(fleet: Path) -> None:
     arguments = ("--taint", "cluster/eu-1:drain=now:NoExecute", "--now", "2026-03-01T12:00:00Z")
-    lines = program("simulate", *arguments, cwd=fleet).out.splitlines()
+    lines = gitfed("simulate", *arguments).out.splitlines()
     why = "taint drain=now:NoExecute since 2026-03-01T12:00:00Z"
     assert [line for line in lines if why in line] == [
         f"       +0s    ConfigMap/shop/settings leaves eu-1 (Gracefully, TaintUntolerated: {why})"
     ]
     assert "       +0s    ConfigMap/shop/settings → eu-2 us-1 (by PropagationPolicy/shop/rest)" in lines
     assert "       +0s    Secret/shop/database leaves eu-1 (Gracefully, TaintUntolerated)" in lines
-    told = json.loads(program("simulate", *arguments, "-o", "json", cwd=fleet).out)
+    told = json.loads(gitfed("simulate", *arguments, "-o", "json").out)
     texts = [one["text"] for one in told["timeline"]]
     assert f"Secret/shop/database leaves eu-1 (Gracefully, TaintUntolerated: {why})" in texts
     assert f"ConfigMap/shop/settings → eu-2 us-1 (leaves eu-1: {why} by PropagationPolicy/shop/rest)" in texts
@@ -64,8 +64,8 @@ def test_the_reason_of_a_taint_is_told_once_at_a_moment_and_whole_in_json(fleet:
 def test_the_page_names_every_member(fleet: Path) -> None:
     page = (Path(__file__).parents[2] / "docs" / "reference" / "simulation-json.md").read_text()
     commit(fleet, {"policies/pinned.json": json.dumps(pinned("eu-1"))})
-    told = json.loads(program("simulate", "--fail", "cluster/eu-1", "--until", "12m", "-o", "json", cwd=fleet).out)
-    each = json.loads(program("simulate", "--n-minus-one", "-o", "json", cwd=fleet).out)
+    told = json.loads(gitfed("simulate", "--fail", "cluster/eu-1", "--until", "12m", "-o", "json").out)
+    each = json.loads(gitfed("simulate", "--n-minus-one", "-o", "json").out)
 
     lost = [loss for one in each["targets"] for loss in one["losses"]] or told["losses"]
     resource = {"group", "kind", "namespace", "name"}
@@ -86,7 +86,7 @@ def test_a_cluster_that_is_recorded_as_away_is_away_from_the_start_and_may_come_
         "apiVersion: cluster.karmada.io/v1alpha1\nkind: Cluster\nmetadata: {name: eu-1}\nspec: {syncMode: Push}\n"
         'status: {conditions: [{type: Ready, status: "False"}]}\n'
     )
-    found = program("simulate", "--fleet", str(facts), "--recover", "cluster/eu-1@1m", "--until", "5m", cwd=fleet)
+    found = gitfed("simulate", "--fleet", str(facts), "--recover", "cluster/eu-1@1m", "--until", "5m")
     assert found.code == 0, found.err
     assert found.out.splitlines()[1:3] == [
         "       +0s  ! cluster/eu-1: is away, as recorded",
@@ -96,10 +96,10 @@ def test_a_cluster_that_is_recorded_as_away_is_away_from_the_start_and_may_come_
 
 def test_n_minus_one_leaves_with_5_when_something_would_lose_replicas(fleet: Path) -> None:
     commit(fleet, {"policies/pinned.json": json.dumps(pinned("eu-1"))})
-    found = program("simulate", "--n-minus-one", cwd=fleet)
+    found = gitfed("simulate", "--n-minus-one")
     assert found.code == 5, found.err
     assert "cluster/eu-1: 1 workload would lose replicas" in found.out
-    document = json.loads(program("simulate", "--n-minus-one", "-o", "json", cwd=fleet).out)
+    document = json.loads(gitfed("simulate", "--n-minus-one", "-o", "json").out)
     assert document["schema"] == "gitfed.io/n-minus-one/v1"
 
 
@@ -131,6 +131,6 @@ def test_n_minus_one_leaves_with_5_when_something_would_lose_replicas(fleet: Pat
     ],
 )
 def test_what_cannot_be_meant_is_refused(fleet: Path, arguments: tuple[str, ...], said: str) -> None:
-    found = program("simulate", *arguments, cwd=fleet)
+    found = gitfed("simulate", *arguments)
     assert found.code == 2
     assert said in found.err
