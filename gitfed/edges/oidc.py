@@ -22,7 +22,7 @@ import jwt
 import orjson
 import yarl
 
-from gitfed.edges import no_answer
+from gitfed.edges import no_answer, resolve
 from gitfed.errors import IdentityError, IdentityUnreachable, UsageError
 
 ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA")
@@ -248,7 +248,7 @@ class Issuer:
     async def _ask(self, method: str, url: yarl.URL, form: Mapping[str, str] | None = None) -> dict[str, Any]:
         """Raises IdentityUnreachable; IdentityError where a form is refused."""
         if self._http is None:
-            connector = aiohttp.TCPConnector(ssl=self._context, limit=4)
+            connector = aiohttp.TCPConnector(resolver=resolve.Checked(), ssl=self._context, limit=4)
             self._http = aiohttp.ClientSession(connector=connector, trust_env=True)
         try:
             async with (
@@ -279,6 +279,8 @@ def _checked(address: str) -> yarl.URL:
     """Raises UsageError. http:// is for this machine only: the keys come from there."""
     try:
         url = yarl.URL(address)
+        if url.host and (why := resolve.check_host(url.host)):
+            raise UsageError(f"{address}: {url.host} is {why}")
         if url.scheme == "https" and url.host:
             return url
         if url.scheme == "http" and url.host in ("localhost", "127.0.0.1", "::1"):

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import base64
 import contextlib
+import socket
 import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import aiohttp
 import pytest
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
@@ -125,6 +127,29 @@ async def test_an_issuer_that_gives_no_answer_is_not_the_callers_fault() -> None
         with pytest.raises(IdentityUnreachable):
             await asked.identity(token)
         await asked.close()
+
+
+@pytest.mark.parametrize("host", ["169.254.169.254", "[::ffff:169.254.169.254]", "metadata.example.com"])
+async def test_keys_are_not_fetched_from_where_a_cloud_keeps_credentials(
+    host: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = []
+
+    async def resolved(self: Any, name: str, port: int = 0, family: int = 0) -> list[dict[str, Any]]:
+        asked.append(name)
+        place = "169.254.169.254" if name == "metadata.example.com" else "127.0.0.1"
+        return [{"hostname": name, "host": place, "port": port, "family": socket.AF_INET, "proto": 0, "flags": 0}]
+
+    monkeypatch.setattr(aiohttp.ThreadedResolver, "resolve", resolved)
+    async with issuer.running() as forge:
+        forge.document["jwks_uri"] = f"https://{host}/keys"
+        asking = oidc.Issuer(forge.settings())
+        try:
+            with pytest.raises(IdentityUnreachable, match="a link-local or metadata address, which is not contacted"):
+                await asking.identity(forge.token())
+        finally:
+            await asking.close()
+    assert ("metadata.example.com" in asked) == (host == "metadata.example.com")
 
 
 def test_keys_are_not_fetched_without_tls() -> None:
