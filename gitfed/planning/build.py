@@ -56,7 +56,7 @@ def build(
     """Everything that should be true of the fleet at `repo.commit`, and what to do about it.
 
     `fleet.live` None gives a plan without changes ("not observed"). A snapshot of few templates says in its `scope`
-    what the others come to. Whoever knows which commit the plan follows says so in its `base`.
+    what the others come to. The caller sets the plan's `base` when it knows which commit the plan follows.
     """
     memo = Memo() if memo is None else memo
     world = prepare(memo, repo, fleet, decisions, interpreter, now)
@@ -130,7 +130,7 @@ def _draft(
     asked: Sequence[ObjectKey] = (),
     alike: Mapping[ObjectKey, Item] = MappingProxyType({}),
 ) -> _Draft:
-    """`decisions`: as recorded. `asked`: what is placed anew. `alike`: of another draft of this plan; what is the same
+    """`decisions`: as recorded. `asked`: what is placed again. `alike`: of another draft of this plan; what is the same
     in both is not made again."""
     repo, live = world.repo, world.fleet.live
     bounds, problems, quotas = place.answers(questions, repo, world.binder, memo.room, world.fleet.facts.taken_at)
@@ -166,7 +166,7 @@ def _limited(
     """What limits leave of a draft. Where they hold a decision, the one on record stands: all that follows from it is
     in the draft that comes back, and what they hold beside it among the changes.
 
-    Whoever follows a workload that stays does so too, and may be too much in its turn: hence the loop.
+    What follows a workload that stays, stays too, and may exceed a limit in its turn: hence the loop.
     """
 
     def limit(changes: Sequence[Change], bindings: Mapping[ObjectKey, Binding]) -> gate.Verdict:
@@ -199,7 +199,7 @@ def _limited(
 def _counted(
     bounds: dict[ObjectKey, PlacementResult], before: Decisions, world: BuildContext
 ) -> dict[ObjectKey, PlacementResult]:
-    """The same, where something is decided anew with how often that happened lately (`placement.damper`)."""
+    """The same; a new decision gets the number of times that it changed lately (`placement.damper`)."""
     news = {}
     for key, bound in bounds.items():
         after, previous = bound.binding.decision, before.bindings.get(key)
@@ -327,5 +327,5 @@ def _digest(repo: RepoSnapshot, items: Sequence[Item], changes: Sequence[Change]
 
 
 def without_changes(plan: Plan) -> Plan:
-    """The same plan as seen by somebody who cannot read the clusters."""
+    """The same plan, as a caller without access to the clusters sees it."""
     return replace(plan, changes=None, totals=Totals(of_clusters=plan.totals.of_clusters))

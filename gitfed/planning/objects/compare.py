@@ -44,10 +44,10 @@ class Context:
     needed: Mapping[ClusterName, str] = field(default_factory=dict)
     """Where something that needs this object still is, and what."""
     floor: Floor | None = None
-    """What copies keep until others run; None: nobody waits for it."""
+    """What objects keep until others run; None: nothing waits for it."""
 
     def is_drift(self, cluster: ClusterName) -> bool:
-        """Whether a difference there is somebody else's doing: what should be was there already."""
+        """Whether something other than gitfed caused the difference: this version was written already."""
         return self.unsettled is not None and cluster not in self.unsettled
 
     def leaves_drift(self, cluster: ClusterName) -> bool:
@@ -195,7 +195,7 @@ def unrenderable(context: Context, cluster: ClusterName, live: LiveObject | None
 def unretained(
     context: Context, rendered: RenderedManifest, cluster: ClusterName, live: LiveObject | None, error: RetainError
 ) -> Change | None:
-    """Nobody can say what of the object belongs to the cluster: whatever is there stays as it is.
+    """It cannot be told what of the object belongs to the cluster: what is there stays as it is.
 
     None: it is as the manifest says, and the rule may answer the next time. Rules keep what is there, so it would
     hardly say anything else; and webhooks answer a moment later as a rule.

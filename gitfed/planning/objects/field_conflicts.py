@@ -71,7 +71,7 @@ def find(desired: Body, live: Body, differences: Iterable[FieldChange]) -> tuple
 
 
 def unclaimed(claims: Iterable[Claim], differences: Iterable[FieldChange]) -> tuple[FieldChange, ...]:
-    """The differences that nobody else has a say in."""
+    """The differences in fields that no other manager claims."""
     places = [claim.place for claim in claims]
     return tuple(
         difference

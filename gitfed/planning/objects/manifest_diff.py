@@ -1,6 +1,6 @@
 """Two manifests of one object, the later written over the earlier: does that tell the server anything?
 
-Whoever sees the cluster compares with the live object (`compare`). Here nobody does: the earlier manifest is taken to
+With a cluster at hand, `compare` uses the live object. Without one, the earlier manifest is taken to
 be there as it was sent, recorded as ours, and the same engine (`diff`) says whether the later one differs in meaning.
 Another order of ports, a quantity in other words, or a field that belongs to the cluster is nothing to write.
 """

@@ -1,7 +1,7 @@
 """What is sent when an object is updated: the manifest without what belongs to the cluster (Karmada: policies §5.6).
 
-With server-side apply there are two ways to leave a field to somebody else. If another manager owns it, leaving it
-out is enough, and best: that manager may change it between our look and our write. If nobody else does, leaving it
+With server-side apply there are two ways to leave a field to another manager. If another manager owns it, leaving it
+out is enough, and best: that manager may change it between our look and our write. If no other manager does, leaving it
 out would take it away (it may be ours from the creation), so the observed value is sent, together with the
 `resourceVersion` it was read at: who was faster makes the write fail with 409, and we look again.
 
