@@ -1,8 +1,9 @@
 """What would be done to clusters that stand as the base left them: the changes of a review.
 
 `compare` decides about objects that were read from a cluster. A review reads none: what the base renders is taken to
-be there, ours and healthy, so that only what means something else is written (`applied`), and so is what `leftovers` knows
-of earlier commits. Where a policy lets nothing be written, what is there is not known from Git; then the change says that it goes as far as it has to.
+be there, ours and healthy, so that only what means something else is written (`applied`), and so is what `leftovers`
+knows of earlier commits. Where a policy lets nothing be written, what is there is not known from Git; then the change
+says that it goes as far as it has to.
 
 What stays because something else stays is `retained_dependents`'s question. Which limits hold the changes is `gate`'s,
 as always; `review` asks it.
