@@ -14,7 +14,7 @@ from typing import Any
 
 from gitfed.edges.lua import Lua
 from gitfed.interpret import kube_module
-from gitfed.interpret.registry import Inputs, Interpreter, Operation
+from gitfed.interpret.registry import Interpreter, Operation, OperationInputs
 from gitfed.interpret.scripted import Scripted
 from gitfed.model.script import Script
 
@@ -120,7 +120,7 @@ def _asked(
     for bodies in sets:
         began = time.perf_counter()
         if together:
-            interpreter.prepare((operation, Inputs(body)) for body in bodies)
+            interpreter.prepare((operation, OperationInputs(body)) for body in bodies)
         for body in bodies:
             ask(body)
         best = min(best, (time.perf_counter() - began) / len(bodies) * 1e6)
@@ -136,10 +136,10 @@ def _custom(lua: Lua, fresh: Iterable[int]) -> float:
         (Operation.REPLICA, interpreter.replicas), (Operation.HEALTH, interpreter.health),
         (Operation.DEPENDENCY, interpreter.dependencies),
     ):  # fmt: skip
-        interpreter.prepare((operation, Inputs(body)) for body in bodies)
+        interpreter.prepare((operation, OperationInputs(body)) for body in bodies)
         for body in bodies:
             ask(body)
-    interpreter.prepare((Operation.REVISE, Inputs(body, replicas=2)) for body in bodies)
+    interpreter.prepare((Operation.REVISE, OperationInputs(body, replicas=2)) for body in bodies)
     for body in bodies:
         interpreter.revise_replica(body, 2)
     return time.perf_counter() - began

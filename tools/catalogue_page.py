@@ -62,7 +62,7 @@ def _head() -> Iterator[str]:
     yield "| Dependencies | what else it needs, for `propagateDeps` | none |"
     yield ""
     yield "A kind that has Components but no Replicas is divided by nothing: it runs whole wherever it is placed. Its"
-    yield "components count against room and quota when the gate `MultiplePodTemplatesScheduling` is on."
+    yield "components count against capacity and quota when the gate `MultiplePodTemplatesScheduling` is on."
 
 
 def _groups(bundles: tuple[bundled.Bundle, ...], cases: Counter[str]) -> Iterator[str]:

@@ -15,7 +15,7 @@ from gitfed.agent_protocol.values import Rule
 from gitfed.errors import LinkError
 from gitfed.interpret.conditions import Conditions
 from gitfed.interpret.native import Native
-from gitfed.interpret.registry import Inputs, Interpreter, NoAnswer, Operation
+from gitfed.interpret.registry import Interpreter, NoAnswer, Operation, OperationInputs
 from gitfed.model.script import Script
 from gitfed.reading import interpreters
 
@@ -31,7 +31,7 @@ class AskedAtTheHub:
     def handles(self, api_version: str, kind: str, operation: Operation) -> bool:
         return (api_version, kind, operation.value) in self._rules
 
-    def answer(self, operation: Operation, inputs: Inputs) -> Any:
+    def answer(self, operation: Operation, inputs: OperationInputs) -> Any:
         raise NoAnswer(f"{operation} of {inputs.object.get('kind')} is asked at the hub only")
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 from gitfed.agent.rules import AskedAtTheHub
 from gitfed.interpret import collect
-from gitfed.interpret.registry import Inputs, Interpreter, Operation
+from gitfed.interpret.registry import Interpreter, Operation, OperationInputs
 from gitfed.model.base import Body, ObjectKey
 
 _AT_ONCE = 500
@@ -69,5 +69,5 @@ class ScriptVerdicts:
 
 
 def _health_of(interpreter: Interpreter, bodies: list[Body]) -> list[collect.Collected]:
-    interpreter.prepare([(Operation.HEALTH, Inputs(body)) for body in bodies])
+    interpreter.prepare([(Operation.HEALTH, OperationInputs(body)) for body in bodies])
     return [collect.health_of(interpreter, body) for body in bodies]

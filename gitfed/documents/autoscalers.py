@@ -40,12 +40,12 @@ def document(record: AutoscalerRecord) -> Body:
             if value
         }
     if record.rules:
-        status["executionHistories"] = [_history(one) for one in record.rules]
+        status["executionHistories"] = [_history(rule) for rule in record.rules]
     if record.status is not None:
         status |= horizontal_status.document(record.status)
     spec: dict[str, Any] = {"scaleTargetRef": target}
     if record.status is None:
-        spec["rules"] = [dict(one.rule) for one in record.rules]
+        spec["rules"] = [dict(rule.rule) for rule in record.rules]
     return {
         "apiVersion": API_VERSION,
         "kind": record.key.kind,
@@ -60,7 +60,7 @@ def record_of(body: Mapping[str, Any]) -> AutoscalerRecord:
     metadata, spec = lenient.mapping(body.get("metadata"), "metadata"), lenient.mapping(body.get("spec"), "spec")
     target = lenient.mapping(spec.get("scaleTargetRef"), "spec.scaleTargetRef")
     kind, name, namespace = (
-        lenient.text(one) for one in (body.get("kind"), metadata.get("name"), metadata.get("namespace"))
+        lenient.text(member) for member in (body.get("kind"), metadata.get("name"), metadata.get("namespace"))
     )
     version = lenient.text(target.get("apiVersion"))
     if not kind or not name:
@@ -70,37 +70,37 @@ def record_of(body: Mapping[str, Any]) -> AutoscalerRecord:
     status = body.get("status")
     status = status if isinstance(status, Mapping) else {}
     histories = {
-        lenient.text(one.get("ruleName")): one
-        for one in lenient.items(status.get("executionHistories"))
-        if isinstance(one, Mapping)
+        lenient.text(history.get("ruleName")): history
+        for history in lenient.items(status.get("executionHistories"))
+        if isinstance(history, Mapping)
     }
     return AutoscalerRecord(
         ObjectKey(group_of(API_VERSION), kind, namespace, name),
         ObjectKey(group_of(version), target["kind"], namespace, target["name"]),
         version,
         tuple(
-            _rule(one, histories.get(lenient.text(one.get("name")), {}))
-            for one in lenient.items(spec.get("rules"))
-            if isinstance(one, Mapping) and lenient.text(one.get("name"))
+            _rule(rule, histories.get(lenient.text(rule.get("name")), {}))
+            for rule in lenient.items(spec.get("rules"))
+            if isinstance(rule, Mapping) and lenient.text(rule.get("name"))
         ),
         _decided(status.get("decided")),
         horizontal_status.read(status),
     )
 
 
-def _history(one: RuleRecord) -> Body:
-    found: dict[str, Any] = {"ruleName": one.name}
-    if one.next is not None:
-        found["nextExecutionTime"] = _text(one.next)
-    if one.successful:
-        found["successfulExecutions"] = [
+def _history(rule: RuleRecord) -> Body:
+    history: dict[str, Any] = {"ruleName": rule.name}
+    if rule.next is not None:
+        history["nextExecutionTime"] = _text(rule.next)
+    if rule.successful:
+        history["successfulExecutions"] = [
             _times(run) | _scale(run.applied, "appliedReplicas", "appliedMinReplicas", "appliedMaxReplicas")
-            for run in one.successful
+            for run in rule.successful
             if run.applied is not None
         ]
-    if one.failed:
-        found["failedExecutions"] = [_times(run) | {"message": run.message} for run in one.failed]
-    return found
+    if rule.failed:
+        history["failedExecutions"] = [_times(run) | {"message": run.message} for run in rule.failed]
+    return history
 
 
 def _times(run: CronRun) -> dict[str, Any]:
@@ -120,41 +120,41 @@ def _rule(rule: Mapping[str, Any], history: Mapping[str, Any]) -> RuleRecord:
         lenient.time(history.get("nextExecutionTime")),
         tuple(
             CronRun(
-                scheduled, executed, _read(one, "appliedReplicas", "appliedMinReplicas", "appliedMaxReplicas", name)
+                scheduled, executed, _read(run, "appliedReplicas", "appliedMinReplicas", "appliedMaxReplicas", name)
             )
-            for one, scheduled, executed in _runs(history.get("successfulExecutions"))
+            for run, scheduled, executed in _runs(history.get("successfulExecutions"))
         ),
         tuple(
-            CronRun(scheduled, executed, message=lenient.text(one.get("message")))
-            for one, scheduled, executed in _runs(history.get("failedExecutions"))
+            CronRun(scheduled, executed, message=lenient.text(run.get("message")))
+            for run, scheduled, executed in _runs(history.get("failedExecutions"))
         ),
     )
 
 
-def _runs(found: object) -> list[tuple[Mapping[str, Any], datetime, datetime]]:
+def _runs(listed: object) -> list[tuple[Mapping[str, Any], datetime, datetime]]:
     """What has no times was no run."""
     runs = []
-    for one in lenient.items(found):
-        if isinstance(one, Mapping):
-            scheduled, executed = lenient.time(one.get("scheduleTime")), lenient.time(one.get("executionTime"))
+    for item in lenient.items(listed):
+        if isinstance(item, Mapping):
+            scheduled, executed = lenient.time(item.get("scheduleTime")), lenient.time(item.get("executionTime"))
             if scheduled is not None and executed is not None:
-                runs.append((one, scheduled, executed))
+                runs.append((item, scheduled, executed))
     return runs
 
 
-def _read(one: Mapping[str, Any], replicas: str, least: str, most: str, rule: str) -> Scale:
-    executed = lenient.time(one.get("executionTime"))
-    return Scale(_count(one.get(replicas)), _count(one.get(least)), _count(one.get(most)), rule, executed)
+def _read(run: Mapping[str, Any], replicas: str, least: str, most: str, rule: str) -> Scale:
+    executed = lenient.time(run.get("executionTime"))
+    return Scale(_count(run.get(replicas)), _count(run.get(least)), _count(run.get(most)), rule, executed)
 
 
-def _decided(found: object) -> Scale | None:
-    if not isinstance(found, Mapping):
+def _decided(decided: object) -> Scale | None:
+    if not isinstance(decided, Mapping):
         return None
-    replicas, least, most = (_count(found.get(name)) for name in ("replicas", "minReplicas", "maxReplicas"))
+    replicas, least, most = (_count(decided.get(name)) for name in ("replicas", "minReplicas", "maxReplicas"))
     if replicas is None and least is None and most is None:
         return None
-    rule, why = lenient.text(found.get("rule")), lenient.text(found.get("why"))
-    return Scale(replicas, least, most, rule, lenient.time(found.get("time")), why)
+    rule, why = lenient.text(decided.get("rule")), lenient.text(decided.get("why"))
+    return Scale(replicas, least, most, rule, lenient.time(decided.get("time")), why)
 
 
 def _count(value: object) -> int | None:

@@ -140,7 +140,9 @@ def to_document(decision: Decision, collected: Body | None = None) -> Body:
     if decision.preserve:
         spec["preserveResourcesOnDeletion"] = True
     if decision.required_by:
-        spec["requiredBy"] = [requirements.entry(one, name_of(one.owner)) for one in decision.required_by]
+        spec["requiredBy"] = [
+            requirements.entry(dependent, name_of(dependent.owner)) for dependent in decision.required_by
+        ]
     status = {key: value for key, value in (raw.get("status") or {}).items() if key not in _STATUS_OURS}
     kept = lenient.items((raw.get("status") or {}).get("conditions"))
     conditions = [item for item in kept if isinstance(item, Mapping) and item.get("type") not in _OURS]
@@ -201,16 +203,16 @@ _OUR_ANNOTATIONS = frozenset({
 
 
 def _failover_annotations(decision: Decision) -> dict[str, str]:
-    found: dict[str, str] = {}
+    annotations: dict[str, str] = {}
     if decision.unhealthy:
-        found[UNHEALTHY] = canonical.dumps({name: time_text(when) for name, when in decision.unhealthy}).decode()
+        annotations[UNHEALTHY] = canonical.dumps({name: time_text(when) for name, when in decision.unhealthy}).decode()
     for annotation, states in ((PRESERVED, decision.preserved), (INJECTED, decision.injected)):
         if states:
-            found[annotation] = canonical.dumps({name: dict(labels) for name, labels in states}).decode()
+            annotations[annotation] = canonical.dumps({name: dict(labels) for name, labels in states}).decode()
     for annotation, names in ((CLEARED, decision.cleared), (RELEASED, decision.released)):
         if names:
-            found[annotation] = ",".join(names)
-    return found
+            annotations[annotation] = ",".join(names)
+    return annotations
 
 
 def _without_ours(metadata: Mapping[str, Any]) -> dict[str, Any]:
@@ -279,10 +281,10 @@ def from_document(document: Body) -> Decision:
 def _placement(applied: str) -> Body:
     """All that one policy placed share it: the same object again, so that nobody looks at it ten thousand times."""
     try:
-        found: Body = canonical.loads(applied.encode())
+        placement: Body = canonical.loads(applied.encode())
     except ValueError:
         return {UNREADABLE: applied}  # Karmada: it counts as unchanged; a missing one does not.
-    return found
+    return placement
 
 
 def _names(annotations: Mapping[str, Any], name: str) -> tuple[str, ...]:
@@ -296,7 +298,7 @@ def _unhealthy(annotations: Mapping[str, Any]) -> tuple[tuple[str, datetime], ..
 
 
 def _json(annotations: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    """What somebody spoiled by hand is as good as not there."""
+    """An annotation that cannot be read counts as absent."""
     text = annotations.get(name)
     if not text:
         return {}
@@ -355,7 +357,7 @@ def _repeats(text: object) -> Repeats | None:
     if not text or not isinstance(text, str):
         return None
     inputs, _, listed = text.partition(" ")
-    times = tuple(when for one in listed.split(",") if (when := lenient.time(one)) is not None)
+    times = tuple(when for moment in listed.split(",") if (when := lenient.time(moment)) is not None)
     return Repeats(Digest(inputs), times) if times else None
 
 

@@ -20,11 +20,11 @@ _FIELD = "spec.gracefulEvictionTasks"
 
 def read(tasks: object) -> tuple[EvictionTask, ...]:
     """The tasks that can be used: those with a cluster, the first of each."""
-    found: dict[str, EvictionTask] = {}
+    by_cluster: dict[str, EvictionTask] = {}
     for task in tasks if isinstance(tasks, list) else []:
         if isinstance(task, Mapping) and isinstance(name := task.get("fromCluster"), str) and name:
-            found.setdefault(name, EvictionTask(name, task))
-    return tuple(found.values())
+            by_cluster.setdefault(name, EvictionTask(name, task))
+    return tuple(by_cluster.values())
 
 
 def complaints(document: Body) -> Iterator[str]:

@@ -159,22 +159,22 @@ def to_document(facts: ClusterFacts) -> Body:
 
 
 def _class(node: NodeFacts) -> Body:
-    found: dict[str, Any] = {
+    document: dict[str, Any] = {
         "count": node.count,
         "allocatable": dict(node.allocatable),
         "free": _less(node.allocatable, node.requested),
     }
     if node.name:
-        found["name"] = node.name
+        document["name"] = node.name
     if node.labels:
-        found["labels"] = dict(node.labels)
+        document["labels"] = dict(node.labels)
     if node.taints:
-        found["taints"] = [dict(taint) for taint in node.taints]
+        document["taints"] = [dict(taint) for taint in node.taints]
     if node.unschedulable:
-        found["unschedulable"] = True
+        document["unschedulable"] = True
     if not node.ready:
-        found["ready"] = False
-    return found
+        document["ready"] = False
+    return document
 
 
 def _node(item: Mapping[str, Any]) -> NodeFacts:
@@ -197,17 +197,17 @@ def _node(item: Mapping[str, Any]) -> NodeFacts:
 
 
 def _quota_document(quota: QuotaFacts) -> Body:
-    found: dict[str, Any] = {
+    document: dict[str, Any] = {
         "namespace": quota.namespace,
         "name": quota.name,
         "hard": dict(quota.hard),
         "used": dict(quota.used),
     }
     if quota.classes:
-        found["priorityClasses"] = [
+        document["priorityClasses"] = [
             {"operator": operator, "values": list(values)} for operator, values in quota.classes
         ]
-    return found
+    return document
 
 
 def _quota(item: Mapping[str, Any]) -> QuotaFacts:
@@ -217,24 +217,24 @@ def _quota(item: Mapping[str, Any]) -> QuotaFacts:
         hard=_map(item.get("hard")),
         used=_map(item.get("used")),
         classes=tuple(
-            (lenient.text(one.get("operator")), tuple(map(lenient.text, lenient.items(one.get("values")))))
-            for one in _maps(item.get("priorityClasses"))
+            (lenient.text(entry.get("operator")), tuple(map(lenient.text, lenient.items(entry.get("values")))))
+            for entry in _maps(item.get("priorityClasses"))
         ),
     )
 
 
 def _less(whole: Mapping[str, Any], part: Mapping[str, Any]) -> dict[str, str]:
     """`whole` without `part`, resource by resource. What cannot be read counts as nothing left."""
-    found = {}
+    left = {}
     for name, value in whole.items():
         try:
             amount = quantity.parse(value)
             rest = amount.nano - quantity.parse(part.get(name, 0)).nano
         except quantity.QuantityError:
-            found[name] = "0"
+            left[name] = "0"
             continue
-        found[name] = str(Quantity(rest, amount.format))
-    return found
+        left[name] = str(Quantity(rest, amount.format))
+    return left
 
 
 def _time(text: object) -> datetime | None:

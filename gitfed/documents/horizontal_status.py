@@ -1,7 +1,7 @@
 """The status of a FederatedHPA, as a part of its document: that of a HorizontalPodAutoscaler, shortened.
 
 `currentMetrics` has what a person reads of each metric, `scaleEvents` the changes that a policy of the behavior still
-counts (Kubernetes keeps them in memory, and forgets them when its controller is started anew).
+counts (Kubernetes keeps them in memory, and forgets them when its controller restarts).
 """
 
 from __future__ import annotations
@@ -23,32 +23,32 @@ from gitfed.model.scaling import (
 
 
 def document(status: HorizontalStatus) -> dict[str, Any]:
-    found: dict[str, Any] = {
+    members: dict[str, Any] = {
         "currentReplicas": status.current,
         "desiredReplicas": status.desired,
         "observedTime": time_text(status.at),
     }
     if status.last_scale is not None:
-        found["lastScaleTime"] = time_text(status.last_scale)
+        members["lastScaleTime"] = time_text(status.last_scale)
     if status.metrics:
-        found["currentMetrics"] = [
-            {"type": one.type, "name": one.name, "target": one.target}
-            | ({"current": one.current} if one.current else {})
-            for one in status.metrics
+        members["currentMetrics"] = [
+            {"type": metric.type, "name": metric.name, "target": metric.target}
+            | ({"current": metric.current} if metric.current else {})
+            for metric in status.metrics
         ]
     if status.conditions:
-        found["conditions"] = [
-            {"type": one.type.value, "status": str(one.holds), "reason": one.reason.value}
-            | ({"message": one.message} if one.message else {})
-            for one in status.conditions
+        members["conditions"] = [
+            {"type": condition.type.value, "status": str(condition.holds), "reason": condition.reason.value}
+            | ({"message": condition.message} if condition.message else {})
+            for condition in status.conditions
         ]
     if status.changes:
-        found["scaleEvents"] = [{"time": time_text(one.at), "change": one.by} for one in status.changes]
-    return found
+        members["scaleEvents"] = [{"time": time_text(change.at), "change": change.by} for change in status.changes]
+    return members
 
 
 def read(status: Mapping[str, Any]) -> HorizontalStatus | None:
-    """None where there is none: of a CronFederatedHPA, or of a FederatedHPA that nobody looked at yet."""
+    """None where there is none: of a CronFederatedHPA, or of a FederatedHPA that was not evaluated yet."""
     current, desired = status.get("currentReplicas"), status.get("desiredReplicas")
     at = lenient.time(status.get("observedTime"))
     if not isinstance(current, int) or not isinstance(desired, int) or at is None:
@@ -59,34 +59,34 @@ def read(status: Mapping[str, Any]) -> HorizontalStatus | None:
         at,
         lenient.time(status.get("lastScaleTime")),
         tuple(
-            MetricStatus(*(lenient.text(one.get(name)) for name in ("name", "type", "current", "target")))
-            for one in _items(status.get("currentMetrics"))
+            MetricStatus(*(lenient.text(metric.get(name)) for name in ("name", "type", "current", "target")))
+            for metric in _items(status.get("currentMetrics"))
         ),
-        tuple(found for one in _items(status.get("conditions")) if (found := _condition(one)) is not None),
+        tuple(condition for item in _items(status.get("conditions")) if (condition := _condition(item)) is not None),
         tuple(
-            ReplicaChange(time, one["change"])
-            for one in _items(status.get("scaleEvents"))
-            if (time := _time(one)) is not None and isinstance(one.get("change"), int)
+            ReplicaChange(time, event["change"])
+            for event in _items(status.get("scaleEvents"))
+            if (time := _time(event)) is not None and isinstance(event.get("change"), int)
         ),
     )
 
 
-def _items(found: object) -> list[Mapping[str, Any]]:
-    return [one for one in lenient.items(found) if isinstance(one, Mapping)]
+def _items(value: object) -> list[Mapping[str, Any]]:
+    return [item for item in lenient.items(value) if isinstance(item, Mapping)]
 
 
-def _time(one: Mapping[str, Any]) -> datetime | None:
-    return lenient.time(one.get("time"))
+def _time(event: Mapping[str, Any]) -> datetime | None:
+    return lenient.time(event.get("time"))
 
 
-def _condition(one: Mapping[str, Any]) -> AutoscalerCondition | None:
+def _condition(item: Mapping[str, Any]) -> AutoscalerCondition | None:
     """None for words of another version."""
     try:
         return AutoscalerCondition(
-            ConditionType(lenient.text(one.get("type"))),
-            one.get("status") == "True",
-            ConditionReason(lenient.text(one.get("reason"))),
-            lenient.text(one.get("message")),
+            ConditionType(lenient.text(item.get("type"))),
+            item.get("status") == "True",
+            ConditionReason(lenient.text(item.get("reason"))),
+            lenient.text(item.get("message")),
         )
     except ValueError:
         return None

@@ -41,9 +41,9 @@ def record_document(record: ClusterRecord) -> Body:
     if record.taints:
         document["spec"] = {
             "taints": [
-                {"key": one.key, "effect": one.effect, "timeAdded": _text(one.added), "addedBy": one.by}
-                | ({"value": one.value} if one.value else {})
-                for one in record.taints
+                {"key": taint.key, "effect": taint.effect, "timeAdded": _text(taint.added), "addedBy": taint.by}
+                | ({"value": taint.value} if taint.value else {})
+                for taint in record.taints
             ]
         }
     return document
@@ -56,15 +56,15 @@ def record_of(document: Mapping[str, Any]) -> ClusterRecord:
     if not isinstance(name, str) or not name:
         raise InputError("metadata.name is missing")
     said = _mapping(metadata, "annotations").get(REACH_ANNOTATION)
-    reach = next((one for one in Reach if one.value == said), None)
+    reach = next((reach_ for reach_ in Reach if reach_.value == said), None)
     if reach is None:
         raise InputError(f"annotation {REACH_ANNOTATION} is not Ready, NotReady or Unknown")
     conditions = status.get("conditions")
     ready = next(
         (
-            one
-            for one in (conditions if isinstance(conditions, list) else ())
-            if isinstance(one, Mapping) and one.get("type") == "Ready"
+            condition
+            for condition in (conditions if isinstance(conditions, list) else ())
+            if isinstance(condition, Mapping) and condition.get("type") == "Ready"
         ),
         None,
     )
@@ -81,23 +81,23 @@ def record_of(document: Mapping[str, Any]) -> ClusterRecord:
         reach,
         _time(ready.get("lastTransitionTime"), "the Ready condition's lastTransitionTime"),
         reason if reach is not Reach.READY else "",
-        tuple(sorted(_taint(index, one) for index, one in enumerate(taints))),
+        tuple(sorted(_taint(index, taint) for index, taint in enumerate(taints))),
     )
 
 
 def _taint(index: int, item: object) -> TimedTaint:
     where = f"spec.taints[{index}]"
-    if not isinstance(item, Mapping) or not all(isinstance(item.get(one), str) for one in ("key", "effect")):
+    if not isinstance(item, Mapping) or not all(isinstance(item.get(member), str) for member in ("key", "effect")):
         raise InputError(f"{where} needs key and effect")
     added = _time(item.get("timeAdded"), f"{where}.timeAdded")
     return TimedTaint(item["key"], item["effect"], str(item.get("value") or ""), added, str(item.get("addedBy") or ""))
 
 
 def _mapping(value: Mapping[str, Any], member: str) -> Mapping[str, Any]:
-    found = value.get(member) or {}
-    if not isinstance(found, Mapping):
+    table = value.get(member) or {}
+    if not isinstance(table, Mapping):
         raise InputError(f"{member} is not an object")
-    return found
+    return table
 
 
 def _text(when: datetime) -> str:

@@ -13,16 +13,16 @@ from gitfed.model.base import Body, key_from
 from gitfed.model.decisions import Dependent
 
 
-def entry(one: Dependent, name: str) -> Body:
+def entry(dependent: Dependent, name: str) -> Body:
     """`name`: of the owner's binding."""
-    found: dict[str, Any] = {"name": name, "resource": str(one.owner)}
-    if one.owner.namespace:
-        found["namespace"] = one.owner.namespace
-    if one.clusters:
-        found["clusters"] = [{"name": cluster} for cluster in one.clusters]
-    if one.still_in:
-        found["stillIn"] = list(one.still_in)
-    return found
+    document: dict[str, Any] = {"name": name, "resource": str(dependent.owner)}
+    if dependent.owner.namespace:
+        document["namespace"] = dependent.owner.namespace
+    if dependent.clusters:
+        document["clusters"] = [{"name": cluster} for cluster in dependent.clusters]
+    if dependent.still_in:
+        document["stillIn"] = list(dependent.still_in)
+    return document
 
 
 def read(items: object) -> tuple[Dependent, ...]:
@@ -32,10 +32,10 @@ def read(items: object) -> tuple[Dependent, ...]:
 
 
 def _read(item: Mapping[str, Any]) -> Dependent:
-    clusters = (one.get("name") for one in lenient.items(item.get("clusters")) if isinstance(one, Mapping))
+    clusters = (target.get("name") for target in lenient.items(item.get("clusters")) if isinstance(target, Mapping))
     owner = key_from(str(item.get("resource") or f"Binding/{item.get('name')}"))
     return Dependent(owner, _names(clusters), _names(iter(lenient.items(item.get("stillIn")))))
 
 
-def _names(found: Iterator[object]) -> tuple[str, ...]:
-    return tuple(sorted(one for one in found if isinstance(one, str)))
+def _names(names: Iterator[object]) -> tuple[str, ...]:
+    return tuple(sorted(name for name in names if isinstance(name, str)))

@@ -100,8 +100,8 @@ class Told:
 
 def acted(act: Act, commit: str, reasons: tuple[str, ...] = (), *, facts: str = "") -> Message:
     """An engine's. `facts`: where they come from, and which."""
-    found = {DECISION: str(act), COMMIT: commit, FACTS: facts}
-    return Message(f"{VERBS[act]} {commit[:12]}", reasons, {key: value for key, value in found.items() if value})
+    lines = {DECISION: str(act), COMMIT: commit, FACTS: facts}
+    return Message(f"{VERBS[act]} {commit[:12]}", reasons, {key: value for key, value in lines.items() if value})
 
 
 def ordered(order: Order, subject: str, reason: str = "") -> Message:
@@ -111,13 +111,13 @@ def ordered(order: Order, subject: str, reason: str = "") -> Message:
 
 def read(subject: str, body: str) -> Told:
     """Raises nothing: anybody may have written it."""
-    found = trailers.read(body)
-    if DECISION not in found and ORDER not in found:
+    told = trailers.read(body)
+    if DECISION not in told and ORDER not in told:
         return _earlier(subject, body)
     lines = body.strip().splitlines()
     reasons = lines[: len(lines) - len(trailers.last_paragraph(body))]
-    act = next((one for one in Act if one == found.get(DECISION)), None)
-    return Told(act, found.get(COMMIT, ""), _named(found.get(FACTS, "")), _full_lines(reasons))
+    act = next((candidate for candidate in Act if candidate == told.get(DECISION)), None)
+    return Told(act, told.get(COMMIT, ""), _named(told.get(FACTS, "")), _full_lines(reasons))
 
 
 def _earlier(subject: str, body: str) -> Told:

@@ -54,17 +54,17 @@ def _in_text(text: bytes) -> tuple[Share, ...]:
 def _read(clusters: object) -> list[Share]:
     if not isinstance(clusters, list):
         raise InputError("spec.clusters is not a list")
-    found: dict[str, Share] = {}
+    by_cluster: dict[str, Share] = {}
     for index, item in enumerate(clusters):
         if not isinstance(item, Mapping) or not isinstance(item.get("name"), str):
             raise InputError(f"spec.clusters[{index}].name is missing")
         replicas = item.get("replicas")
         if replicas is not None and (not isinstance(replicas, int) or isinstance(replicas, bool) or replicas < 0):
             raise InputError(f"spec.clusters[{index}].replicas is not a whole number of 0 or more")
-        if item["name"] in found:
+        if item["name"] in by_cluster:
             raise InputError(f"spec.clusters names {item['name']} twice")
-        found[item["name"]] = Share(item["name"], replicas)
-    return list(found.values())
+        by_cluster[item["name"]] = Share(item["name"], replicas)
+    return list(by_cluster.values())
 
 
 def each(clusters: object) -> tuple[tuple[str, int], ...]:

@@ -27,7 +27,7 @@ _TIMEOUT = 60.0
 _LARGEST_OUTPUT = 32 * 1024 * 1024
 _LIMITS = "ulimit -c 0; ulimit -t 60; ulimit -v 2097152; ulimit -f 65536; "
 """seconds of processor time, kilobytes of memory, half kilobytes of one file"""
-_CAPS = yaml.Limits(aliased=200_000)
+_CAPS = yaml.YamlLimits(aliased=200_000)
 """Of a file that is built: the program keeps every node several times, with its comments and its place."""
 _ANCHOR, _ALIAS = re.compile(rb"&[^\s&]"), re.compile(rb"\*[^\s*]")
 _NO_PROXY = "http://127.0.0.1:9"

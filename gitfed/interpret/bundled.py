@@ -43,7 +43,7 @@ class CatalogueError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class BundledCase:
     """One question with the answer that is right."""
 
     path: str
@@ -79,7 +79,7 @@ def read(files: Mapping[str, str]) -> tuple[Bundle, ...]:
     return tuple(_bundle(folder, paths, files) for folder, paths in folders.items())
 
 
-def cases(files: Mapping[str, str]) -> Iterator[Case]:
+def cases(files: Mapping[str, str]) -> Iterator[BundledCase]:
     """Every case of the catalogue. Apart from `read`, because a running program has no use for them."""
     for folder in sorted(path.removesuffix(f"/{_MARKER}") for path in files if path.endswith(f"/{_MARKER}")):
         own = list(_cases(folder, files)) if f"{folder}/cases.yaml" in files else []
@@ -91,7 +91,7 @@ def cases(files: Mapping[str, str]) -> Iterator[Case]:
                     yield _of_version(case, folder)
 
 
-def _of_version(case: Case, folder: str) -> Case:
+def _of_version(case: BundledCase, folder: str) -> BundledCase:
     """A case of another version as one of this folder's."""
     kind, version = folder.rpartition("/")[2], folder.rpartition("/")[0]
 
@@ -161,7 +161,7 @@ def _operation(path: str, name: str) -> Operation:
         raise CatalogueError(f"{path}: {name} is no operation") from None
 
 
-def _cases(folder: str, files: Mapping[str, str]) -> Iterator[Case]:
+def _cases(folder: str, files: Mapping[str, str]) -> Iterator[BundledCase]:
     """`cases.yaml`: operation → list of {name, from, with?, …inputs, expect}.
 
     `from` names a file of testdata and `with` is a merge patch upon it (RFC 7386), so that a case shows what it is
@@ -184,7 +184,7 @@ def _cases(folder: str, files: Mapping[str, str]) -> Iterator[Case]:
             if operation in (Operation.REVISE, Operation.RETAIN) and "with" in expect:
                 start = inputs["desired"] if operation is Operation.RETAIN else inputs["object"]
                 expect = {"object": merged(start, expect["with"])}
-            yield Case(path, row["name"], operation, inputs, expect)
+            yield BundledCase(path, row["name"], operation, inputs, expect)
 
 
 def merged(base: Any, patch: Any) -> Any:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gitfed.interpret import bundled
-from gitfed.interpret.registry import Answer, Inputs, Interpreter, Operation, Replicas, Unknown
+from gitfed.interpret.registry import Interpretation, Interpreter, Operation, OperationInputs, Replicas, Unknown
 from gitfed.model.base import Body
 
 AT = "2030-01-01T00:00:00Z"
@@ -41,24 +41,24 @@ class CaseError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class InterpreterCase:
     path: str
     name: str
     operation: Operation
-    inputs: Inputs
+    inputs: OperationInputs
     expect: Mapping[str, Any] | None
     """By name of the result; what is not named is not looked at. None: the operation must fail."""
 
 
 def operation(text: str) -> Operation:
     """By name, in any case. Raises CaseError."""
-    found = next((one for one in Operation if one.value.lower() == text.lower()), None)
-    if found is None:
+    chosen = next((candidate for candidate in Operation if candidate.value.lower() == text.lower()), None)
+    if chosen is None:
         raise CaseError(f"{text!r} is no operation: {', '.join(Operation)}")
-    return found
+    return chosen
 
 
-def karmada(path: str, index: int, document: Any) -> Case:
+def karmada(path: str, index: int, document: Any) -> InterpreterCase:
     """One document of Karmada's test data. Raises CaseError."""
     if not isinstance(document, Mapping):
         raise CaseError("a case must be a mapping")
@@ -77,41 +77,41 @@ def karmada(path: str, index: int, document: Any) -> Case:
         raise CaseError("output must be a mapping")
     if odd := sorted(output.keys() - set(_RESULTS[doing])):
         raise CaseError(f"{doing} has no result {odd[0]} (it has {', '.join(_RESULTS[doing])})")
-    return Case(path, str(document.get("name") or f"document {index + 1}"), doing, made, output)
+    return InterpreterCase(path, str(document.get("name") or f"document {index + 1}"), doing, made, output)
 
 
-def inputs(doing: Operation, desired: Any, observed: Any, items: Any, replicas: int) -> Inputs:
+def inputs(doing: Operation, desired: Any, observed: Any, items: Any, replicas: int) -> OperationInputs:
     """Retain needs both objects, every other operation exactly one, whichever it is called. Raises CaseError."""
     for name, body in (("desired", desired), ("observed", observed)):
         if body is not None and not (
             isinstance(body, Mapping) and isinstance(body.get("kind"), str) and isinstance(body.get("apiVersion"), str)
         ):
             raise CaseError(f"the {name} object must be an object with apiVersion and kind")
-    if items is not None and not (isinstance(items, list) and all(isinstance(one, Mapping) for one in items)):
+    if items is not None and not (isinstance(items, list) and all(isinstance(item, Mapping) for item in items)):
         raise CaseError("the status items must be a list of objects")
     if isinstance(replicas, bool) or not isinstance(replicas, int):
         raise CaseError("the replicas must be a whole number")
     if doing is Operation.RETAIN:
         if desired is None or observed is None:
             raise CaseError("Retain needs the desired and the observed object")
-        return Inputs(desired, observed=observed)
+        return OperationInputs(desired, observed=observed)
     if (desired is None) == (observed is None):
         raise CaseError(f"{doing} needs one object, the desired or the observed one")
-    return Inputs(observed if desired is None else desired, items=items, replicas=replicas, now=AT)
+    return OperationInputs(observed if desired is None else desired, items=items, replicas=replicas, now=AT)
 
 
-def of_bundle(case: bundled.Case) -> Case:
+def of_bundle(case: bundled.BundledCase) -> InterpreterCase:
     """One of our own in the same form."""
     given, expect = case.inputs, case.expect
     body = given.get("object") or given["desired"]
-    made = Inputs(
+    made = OperationInputs(
         body,
         observed=given.get("observed"),
         replicas=given.get("replicas", 0),
         items=given.get("aggregatedStatusItems"),
         now=AT,
     )
-    return Case(
+    return InterpreterCase(
         case.path,
         case.name,
         case.operation,
@@ -128,20 +128,20 @@ def _named(doing: Operation, expect: Mapping[str, Any]) -> Mapping[str, Any]:
     return {_OURS.get(name, name): value for name, value in expect.items()}
 
 
-def ask(interpreter: Interpreter, doing: Operation, given: Inputs) -> Answer[Any] | Unknown:
+def ask(interpreter: Interpreter, doing: Operation, given: OperationInputs) -> Interpretation[Any] | Unknown:
     """Any operation by its name."""
     return _ASK[doing](interpreter, given)
 
 
-_ASK: Mapping[Operation, Callable[[Interpreter, Inputs], Answer[Any] | Unknown]] = {
-    Operation.REPLICA: lambda one, given: one.replicas(given.object),
-    Operation.COMPONENT: lambda one, given: one.components(given.object),
-    Operation.REVISE: lambda one, given: one.revise_replica(given.object, given.replicas),
-    Operation.RETAIN: lambda one, given: one.retain(given.object, given.observed or {}),
-    Operation.STATUS: lambda one, given: one.status(given.object),
-    Operation.AGGREGATE: lambda one, given: one.aggregate_status(given.object, given.items, given.now),
-    Operation.HEALTH: lambda one, given: one.health(given.object),
-    Operation.DEPENDENCY: lambda one, given: one.dependencies(given.object),
+_ASK: Mapping[Operation, Callable[[Interpreter, OperationInputs], Interpretation[Any] | Unknown]] = {
+    Operation.REPLICA: lambda interpreter, given: interpreter.replicas(given.object),
+    Operation.COMPONENT: lambda interpreter, given: interpreter.components(given.object),
+    Operation.REVISE: lambda interpreter, given: interpreter.revise_replica(given.object, given.replicas),
+    Operation.RETAIN: lambda interpreter, given: interpreter.retain(given.object, given.observed or {}),
+    Operation.STATUS: lambda interpreter, given: interpreter.status(given.object),
+    Operation.AGGREGATE: lambda interpreter, given: interpreter.aggregate_status(given.object, given.items, given.now),
+    Operation.HEALTH: lambda interpreter, given: interpreter.health(given.object),
+    Operation.DEPENDENCY: lambda interpreter, given: interpreter.dependencies(given.object),
 }
 
 
@@ -152,7 +152,7 @@ def results(doing: Operation, value: Any) -> Mapping[str, Any]:
     return {_RESULTS[doing][0]: list(value) if isinstance(value, tuple) else value}
 
 
-def read_karmada(path: str, documents: Sequence[Any]) -> Iterator[Case | str]:
+def read_karmada(path: str, documents: Sequence[Any]) -> Iterator[InterpreterCase | str]:
     """The cases of one file of test data; a text for each document that is none."""
     for index, document in enumerate(documents):
         try:
@@ -161,9 +161,9 @@ def read_karmada(path: str, documents: Sequence[Any]) -> Iterator[Case | str]:
             yield f"{path}: document {index + 1}: {error}"
 
 
-def template_questions(body: Body, shares: Sequence[int]) -> Iterator[tuple[Operation, Inputs]]:
+def template_questions(body: Body, shares: Sequence[int]) -> Iterator[tuple[Operation, OperationInputs]]:
     """What can be asked of a template alone; `shares` are the replicas that clusters get of it."""
     for doing in (Operation.REPLICA, Operation.COMPONENT, Operation.DEPENDENCY):
-        yield doing, Inputs(body)
+        yield doing, OperationInputs(body)
     for count in sorted(set(shares)):
-        yield Operation.REVISE, Inputs(body, replicas=count)
+        yield Operation.REVISE, OperationInputs(body, replicas=count)

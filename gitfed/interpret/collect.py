@@ -1,4 +1,4 @@
-"""What is brought back from one copy: whether it is healthy, and the part of its status that is worth knowing.
+"""What is collected from the object of one cluster: whether it is healthy, and the part of its status that matters.
 
 Karmada keeps both on the Work object of a cluster. Its native rules also ask which generation of the template a copy
 was made from, and read that from an annotation which Karmada stamps on every object. gitfed stamps nothing volatile:
@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from gitfed.interpret import bundled, conditions, native
-from gitfed.interpret.registry import DEFAULT, Answer, Inputs, Interpreter, Operation, Unknown
+from gitfed.interpret.registry import DEFAULT, Interpretation, Interpreter, Operation, OperationInputs, Unknown
 from gitfed.model.base import Body
 from gitfed.model.fleet import Health
 from gitfed.model.keys import GENERATION
@@ -40,11 +40,11 @@ def has_health_script(body: Body, interpreter: Interpreter) -> bool:
     return interpreter.source(body, Operation.HEALTH) not in _QUICK
 
 
-def judged(found: Collected) -> tuple[Health, str]:
+def judged(collected: Collected) -> tuple[Health, str]:
     """What a rule said of an object that is otherwise as far as it can come, in kstatus's words."""
-    if found.healthy is None:
-        return Health.UNKNOWN, found.message
-    return (Health.CURRENT, "healthy") if found.healthy else (Health.IN_PROGRESS, found.message)
+    if collected.healthy is None:
+        return Health.UNKNOWN, collected.message
+    return (Health.CURRENT, "healthy") if collected.healthy else (Health.IN_PROGRESS, collected.message)
 
 
 def collect(interpreter: Interpreter, observed: Body) -> Collected:
@@ -55,7 +55,7 @@ def collect(interpreter: Interpreter, observed: Body) -> Collected:
 def health_of(interpreter: Interpreter, observed: Body) -> Collected:
     """Only whether a copy is healthy. Never fails."""
     health = interpreter.health(observed)
-    healthy = health.value if isinstance(health, Answer) else None
+    healthy = health.value if isinstance(health, Interpretation) else None
     message = health.reason if isinstance(health, Unknown) else ""
     if healthy is False and has_health_script(observed, interpreter):
         message = f"not healthy, says the {_CALLED.get(health.source, health.source)}"
@@ -64,11 +64,11 @@ def health_of(interpreter: Interpreter, observed: Body) -> Collected:
 
 def collect_all(interpreter: Interpreter, observed: Sequence[Body]) -> list[Collected]:
     """The same of many copies."""
-    stamped = [_stamped(one) if _asks_status(interpreter, one) else None for one in observed]
-    questions = [(Operation.HEALTH, Inputs(one)) for one in observed]
-    questions += [(Operation.STATUS, Inputs(one)) for one in stamped if one is not None]
+    stamped = [_stamped(body) if _asks_status(interpreter, body) else None for body in observed]
+    questions = [(Operation.HEALTH, OperationInputs(body)) for body in observed]
+    questions += [(Operation.STATUS, OperationInputs(body)) for body in stamped if body is not None]
     interpreter.prepare(questions)
-    return [_collect(interpreter, *one) for one in zip(observed, stamped, strict=True)]
+    return [_collect(interpreter, *pair) for pair in zip(observed, stamped, strict=True)]
 
 
 def _asks_status(interpreter: Interpreter, observed: Body) -> bool:
@@ -80,7 +80,7 @@ def _collect(interpreter: Interpreter, observed: Body, stamped: Body | None) -> 
     if stamped is None:
         return healthy
     status = interpreter.status(stamped)
-    return healthy._replace(status=status.value if isinstance(status, Answer) else None)
+    return healthy._replace(status=status.value if isinstance(status, Interpretation) else None)
 
 
 def as_template(body: Body) -> Body:

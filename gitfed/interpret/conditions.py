@@ -1,8 +1,8 @@
-"""Whether an object of a kind that nobody has rules for is healthy, read off the conventions most kinds follow.
+"""Whether an object of a kind without rules is healthy, by the conventions that most kinds follow.
 
 A controller that follows Kubernetes' API conventions says at which generation it looked (`status.observedGeneration`,
 else that of the condition) and has a condition that sums up the rest: `Ready`, or `Available`. Crossplane adds
-`Synced`, which is false on purpose while somebody has paused the object. Objects that say nothing of the kind are
+`Synced`, which is false on purpose while the object is paused. Objects that say nothing of the kind are
 healthy, as for Karmada, because there is nothing that could be waited for. This is the last source to be asked, and
 only about groups of others: what Kubernetes' own kinds mean (`apps`, `networking.k8s.io`, but not `x-k8s.io`) is known
 to `native`.
@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from gitfed.interpret.registry import Inputs, InterpretError, Operation
+from gitfed.interpret.registry import InterpretError, Operation, OperationInputs
 from gitfed.model.base import Body
 
 _GOOD = ("Ready", "Available", "Synced")
@@ -36,7 +36,7 @@ class Conditions:
         group = api_version.rpartition("/")[0]
         return operation is Operation.HEALTH and "." in group and not group.endswith(".k8s.io")
 
-    def answer(self, operation: Operation, inputs: Inputs) -> bool:
+    def answer(self, operation: Operation, inputs: OperationInputs) -> bool:
         """Raises InterpretError for conditions that are no list of objects."""
         return healthy(inputs.object)
 
@@ -53,7 +53,8 @@ def healthy(body: Body) -> bool:
     if not isinstance(conditions, list | tuple) or not all(isinstance(item, Mapping) for item in conditions):
         raise InterpretError("status.conditions is no list of objects")
     if observed is None and any(
-        one.get("type") in _GOOD and _is_older(one.get("observedGeneration") or None, generation) for one in conditions
+        condition.get("type") in _GOOD and _is_older(condition.get("observedGeneration") or None, generation)
+        for condition in conditions
     ):
         return False
     return not any(map(_speaks_against, conditions))

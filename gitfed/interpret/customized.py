@@ -25,11 +25,11 @@ def source(customizations: Sequence[ResourceInterpreterCustomization], run: Run)
 
 def rules(customizations: Sequence[ResourceInterpreterCustomization]) -> Rules:
     """What decides for every apiVersion, kind and operation."""
-    found: dict[tuple[str, str, Operation], tuple[Script, ...]] = {}
+    scripts: dict[tuple[str, str, Operation], tuple[Script, ...]] = {}
     for key, _, script in _scripts(customizations):
-        if key not in found or key[2] is Operation.DEPENDENCY:
-            found[key] = (*found.get(key, ()), script)
-    return found
+        if key not in scripts or key[2] is Operation.DEPENDENCY:
+            scripts[key] = (*scripts.get(key, ()), script)
+    return scripts
 
 
 def problems(
@@ -39,18 +39,18 @@ def problems(
 
     A problem stands at the script's line, as far as it is known.
     """
-    found: list[Problem] = []
+    faults: list[Problem] = []
     first: dict[tuple[str, str, Operation], ResourceInterpreterCustomization] = {}
-    for key, one, script in _scripts(customizations):
+    for key, customization, script in _scripts(customizations):
         api_version, kind, operation = key
         about = f"{operation} of {kind} ({api_version})"
         if fault := check(script):
-            found.append(Problem(script.origin_of(fault), f"the script for {about} does not compile: {fault}"))
-        earlier = first.setdefault(key, one)
-        if earlier is not one and operation is not Operation.DEPENDENCY:
+            faults.append(Problem(script.origin_of(fault), f"the script for {about} does not compile: {fault}"))
+        earlier = first.setdefault(key, customization)
+        if earlier is not customization and operation is not Operation.DEPENDENCY:
             message = f"{about} is decided by {earlier.metadata.name} already ({earlier.origin})"
-            found.append(Problem(script.origin(), message, "remove one of the two scripts"))
-    return tuple(found)
+            faults.append(Problem(script.origin(), message, "remove one of the two scripts"))
+    return tuple(faults)
 
 
 def compiled(
@@ -82,12 +82,16 @@ def noted(
 def _scripts(
     customizations: Sequence[ResourceInterpreterCustomization],
 ) -> Iterator[tuple[tuple[str, str, Operation], ResourceInterpreterCustomization, Script]]:
-    for one in sorted(customizations, key=lambda one: one.metadata.name):
+    for customization in sorted(customizations, key=lambda customization: customization.metadata.name):
         for operation in Operation:
-            if text := one.script(operation.value):
-                (path, line, column), begins = _place(one, operation)
-                script = Script(one.metadata.name, text, path, line, column, begins)
-                yield (one.spec.target.api_version, one.spec.target.kind, operation), one, script
+            if text := customization.script(operation.value):
+                (path, line, column), begins = _place(customization, operation)
+                script = Script(customization.metadata.name, text, path, line, column, begins)
+                yield (
+                    (customization.spec.target.api_version, customization.spec.target.kind, operation),
+                    customization,
+                    script,
+                )
 
 
 def _place(customization: ResourceInterpreterCustomization, operation: Operation) -> tuple[tuple[str, int, int], int]:

@@ -1,4 +1,4 @@
-"""What an API server would have filled in before anybody asked about replicas.
+"""What an API server would have filled in before it is asked about replicas.
 
 Karmada reads templates from an API server, so a Deployment without `replicas` has one and a Job without `parallelism`
 runs one pod. A file in Git has not been through one, and its author means the same. Only the numbers that decide

@@ -39,7 +39,9 @@ def edited(body: Mapping[str, Any], edits: Sequence[Any], references: Sequence[A
     for path, *value in edits:
         new = _GONE
         if value:
-            here = tuple([found for one in references if (found := _at(one, path)) is not _GONE])
+            here = tuple(
+                [value_there for reference in references if (value_there := _at(reference, path)) is not _GONE]
+            )
             new = _restored(value[0], tuple(name for name in path if isinstance(name, str)), here, kinds)
         if new is _GONE:
             gone.append(path)
@@ -88,9 +90,9 @@ class _Kinds:
         if self._known is None:
             self._known = {}
             for reference in self._references:
-                for found, empty in _empties(reference, ()):
-                    if self._known.get(found) != {}:
-                        self._known[found] = empty
+                for place, empty in _empties(reference, ()):
+                    if self._known.get(place) != {}:
+                        self._known[place] = empty
         empty = self._known.get(path, _GONE)
         return empty if empty is _GONE else type(empty)()
 
@@ -103,7 +105,9 @@ def _restored(value: Any, path: _Path, here: tuple[Any, ...], kinds: _Kinds) -> 
         for name in sorted(value):
             child = value[name]
             if (type_ := type(child)) is not str and type_ is not bool:
-                beside = tuple([one[name] for one in here if isinstance(one, Mapping) and name in one])
+                beside = tuple(
+                    [reference[name] for reference in here if isinstance(reference, Mapping) and name in reference]
+                )
                 if type_ is dict or type_ is list:
                     child = _restored(child, (*path, name), beside, kinds)
                     if child is _GONE:
@@ -114,17 +118,21 @@ def _restored(value: Any, path: _Path, here: tuple[Any, ...], kinds: _Kinds) -> 
         return members
     if kind is list:
         if not value:
-            exact = next((one for one in here if isinstance(one, dict | list) and not one), None)
+            exact = next(
+                (reference for reference in here if isinstance(reference, dict | list) and not reference), None
+            )
             return kinds.at(path) if exact is None else type(exact)()
-        found = []
+        items = []
         for i, child in enumerate(value):
             if (type_ := type(child)) is not str and type_ is not bool:
-                beside = tuple([one[i] for one in here if isinstance(one, list) and i < len(one)])
+                beside = tuple(
+                    [reference[i] for reference in here if isinstance(reference, list) and i < len(reference)]
+                )
                 child = _restored(child, path, beside, kinds)
                 if child is _GONE:
                     continue
-            found.append(child)
-        return found
+            items.append(child)
+        return items
     return _number(value, here) if kind is int or kind is float else value
 
 
@@ -133,8 +141,8 @@ def _number(value: int | float, here: tuple[Any, ...]) -> int | float:
         value = int(value)
     if abs(value) < _EXACT:
         return value
-    given = (one for one in here if isinstance(one, int) and abs(one) < _FINITE)
-    return next((one for one in given if float(one) == float(value)), value)
+    given = (reference for reference in here if isinstance(reference, int) and abs(reference) < _FINITE)
+    return next((number for number in given if float(number) == float(value)), value)
 
 
 def _empties(value: Any, path: _Path) -> Iterator[tuple[_Path, Any]]:

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from gitfed.interpret import cases
-from gitfed.interpret.cases import Case
+from gitfed.interpret.cases import InterpreterCase
 from gitfed.interpret.registry import Interpreter, Unknown
 from gitfed.text import canonical, quantity
 
@@ -22,7 +22,7 @@ NOW = "{{NOW}}"
 """The time of the call."""
 
 
-def check(case: Case, interpreter: Interpreter) -> tuple[str, ...]:
+def check(case: InterpreterCase, interpreter: Interpreter) -> tuple[str, ...]:
     """What is not as expected, one line each; empty: the case passes."""
     if not interpreter.handles(case.inputs.object, case.operation):
         body = case.inputs.object
@@ -35,10 +35,10 @@ def check(case: Case, interpreter: Interpreter) -> tuple[str, ...]:
     return tuple(_differences(case, cases.results(case.operation, answer.value)))
 
 
-def _differences(case: Case, found: Mapping[str, Any]) -> Iterator[str]:
+def _differences(case: InterpreterCase, results: Mapping[str, Any]) -> Iterator[str]:
     for name, wanted in (case.expect or {}).items():
-        got, wanted = _without_excluded(found.get(name), wanted)
-        got, wanted = (_comparable(name, one) for one in (got, wanted))
+        got, wanted = _without_excluded(results.get(name), wanted)
+        got, wanted = (_comparable(name, side) for side in (got, wanted))
         if not _same(got, wanted):
             yield f"{name}: got {_shown(got)}, wanted {_shown(wanted)}"
 
@@ -48,7 +48,10 @@ def _comparable(name: str, value: Any) -> Any:
     if name == "requires":
         return _without_empty(_amounts(value))
     if name == "components":
-        return {one.get("name", ""): _without_empty(_amounts(one, "replicaRequirements")) for one in value or ()}
+        return {
+            component.get("name", ""): _without_empty(_amounts(component, "replicaRequirements"))
+            for component in value or ()
+        }
     if name == "dependencies":
         return sorted(value or (), key=canonical.dumps)
     if name == "status":
@@ -107,7 +110,7 @@ def _without_excluded(got: Any, wanted: Any) -> tuple[Any, Any]:
         return (left if isinstance(got, Mapping) else got), right
     if isinstance(wanted, list) and isinstance(got, list | tuple) and len(got) == len(wanted):
         pairs = [_without_excluded(*pair) for pair in zip(got, wanted, strict=True)]
-        return [one for one, _ in pairs], [one for _, one in pairs]
+        return [side for side, _ in pairs], [side for _, side in pairs]
     return got, wanted
 
 

@@ -46,7 +46,7 @@ def _judge(body: Body) -> Verdict:
 
 
 def is_held(body: Body) -> bool:
-    """Whether somebody keeps an object from going that was deleted. Never fails, as `readiness`."""
+    """Whether a deleted object is kept by a finalizer or its namespace's content. Never fails, as `readiness`."""
     try:
         return bool(read.table(body, "metadata").get("deletionTimestamp")) and bool(_held_by(body))
     except InterpretError:
@@ -59,7 +59,7 @@ def _deleted(body: Body) -> str:
 
 
 def _held_by(body: Body) -> list[str]:
-    """A deletion that does not end is held by somebody, and the object says by whom."""
+    """What holds a deletion that does not end: finalizers, or the content of a namespace."""
     finalizers = read.table(body, "metadata").get("finalizers")
     held_by = [str(name) for name in finalizers] if isinstance(finalizers, list) else []
     if (group_of(body["apiVersion"]), body["kind"]) == ("", "Namespace"):
@@ -74,7 +74,7 @@ def _left_in_namespace(body: Body) -> list[str]:
     except InterpretError:
         return []  # it is being deleted all the same
     stuck = (conditions.get(kind, {}) for kind in _NAMESPACE_STUCK)
-    said = [_said(one, "").rstrip(".") for one in stuck if one.get("status") == "True"]
+    said = [_said(condition, "").rstrip(".") for condition in stuck if condition.get("status") == "True"]
     return [f"what is in it ({'; '.join(said)})"] if said else []
 
 

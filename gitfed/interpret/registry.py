@@ -1,12 +1,12 @@
 """★ One question about an object, one answer: eight operations, asked of several sources in order.
 
 Precedence per exact apiVersion, kind and operation: a user's customization, a webhook, the bundled third-party rules,
-the native rules (Karmada: interpreters §1). The first source that handles the question decides; if it fails, nobody
-else is asked. A kind may take its operations from different sources.
+the native rules (Karmada: interpreters §1). The first source that handles the question decides; if it fails, no other
+source is asked. A kind may take its operations from different sources.
 
 An answer is an `Answer` with the source's name. `Unknown` means that there is none: the rule failed (`permanent`: the
-same inputs fail again, somebody has to repair the rule) or could not be asked. Unknown is never turned into a
-default: the last decision stays. Nobody handling the question is not Unknown: then the default of the table applies.
+same inputs fail again until a person repairs the rule) or could not be asked. Unknown is never turned into a
+default: the last decision stays. If no source handles the question, that is not Unknown: the default applies.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Operation(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Answer(Generic[T]):
+class Interpretation(Generic[T]):
     value: T
     source: str
 
@@ -52,7 +52,7 @@ class Unknown:
     """Why other questions have no answer either (`model.base.Problem.cause`)."""
 
 
-Result: TypeAlias = Answer[T] | Unknown
+Result: TypeAlias = Interpretation[T] | Unknown
 
 
 class InterpretError(ValueError):
@@ -73,7 +73,7 @@ class Replicas(NamedTuple):
     """Karmada's ReplicaRequirements `{nodeClaim?, resourceRequest?, …}`; None: one replica asks for nothing."""
 
 
-class Inputs(NamedTuple):
+class OperationInputs(NamedTuple):
     """Arguments of one operation, made for every question; which are set follows from the operation."""
 
     object: Body
@@ -87,10 +87,10 @@ class Inputs(NamedTuple):
     """AggregateStatus: RFC 3339, UTC, whole seconds."""
 
 
-Question: TypeAlias = tuple[Operation, Inputs]
+Question: TypeAlias = tuple[Operation, OperationInputs]
 
 
-class Source(Protocol):
+class RuleSource(Protocol):
     """One place where rules come from."""
 
     @property
@@ -99,12 +99,12 @@ class Source(Protocol):
     def handles(self, api_version: str, kind: str, operation: Operation) -> bool:
         """The same at any time: it is asked once for each kind."""
 
-    def answer(self, operation: Operation, inputs: Inputs) -> Any:
+    def answer(self, operation: Operation, inputs: OperationInputs) -> Any:
         """The value of that operation. Raises InterpretError or NoAnswer."""
 
 
 @runtime_checkable
-class Batching(Source, Protocol):
+class Batching(RuleSource, Protocol):
     """A source to which many questions at once are less work than one after another."""
 
     def prepare(self, questions: Sequence[Question]) -> None:
@@ -112,7 +112,7 @@ class Batching(Source, Protocol):
 
 
 @runtime_checkable
-class Written(Source, Protocol):
+class Written(RuleSource, Protocol):
     """A source whose rules are texts, which another process can run as well."""
 
     def scripts(self, api_version: str, kind: str, operation: Operation) -> Sequence[Script]:
@@ -124,7 +124,7 @@ class Interpreter:
 
     def __init__(
         self,
-        sources: Sequence[Source],
+        sources: Sequence[RuleSource],
         problems: Callable[[], tuple[Problem, ...]] = tuple,
         kubernetes: Kubernetes | None = None,
     ) -> None:
@@ -132,8 +132,8 @@ class Interpreter:
         kinds; without them objects are not checked."""
         self.kubernetes = kubernetes
         self._sources = tuple(sources)
-        self._batching = {id(one): one for one in sources if isinstance(one, Batching)}
-        self._deciding: dict[tuple[str, str, Operation], Source | None] = {}
+        self._batching = {id(source): source for source in sources if isinstance(source, Batching)}
+        self._deciding: dict[tuple[str, str, Operation], RuleSource | None] = {}
         self._problems = problems
 
     def problems(self) -> tuple[Problem, ...]:
@@ -156,68 +156,68 @@ class Interpreter:
 
     def replicas(self, body: Body) -> Result[Replicas]:
         """Default: no replicas, which is to say no workload."""
-        return self._ask(Operation.REPLICA, Inputs(body), lambda: Replicas(0, None))
+        return self._ask(Operation.REPLICA, OperationInputs(body), lambda: Replicas(0, None))
 
     def components(self, body: Body) -> Result[tuple[Body, ...]]:
         """`{name, replicas, replicaRequirements?}`. Default: none, then `replicas` counts."""
-        return self._ask(Operation.COMPONENT, Inputs(body), tuple)
+        return self._ask(Operation.COMPONENT, OperationInputs(body), tuple)
 
     def revise_replica(self, body: Body, replicas: int) -> Result[Body]:
         """The workload with that many replicas. Default: as it is."""
-        return self._ask(Operation.REVISE, Inputs(body, replicas=replicas), lambda: body)
+        return self._ask(Operation.REVISE, OperationInputs(body, replicas=replicas), lambda: body)
 
     def retain(self, desired: Body, observed: Body) -> Result[Body]:
         """`desired` with what belongs to the cluster. Default: as desired."""
-        return self._ask(Operation.RETAIN, Inputs(desired, observed=observed), lambda: desired)
+        return self._ask(Operation.RETAIN, OperationInputs(desired, observed=observed), lambda: desired)
 
     def aggregate_status(self, body: Body, items: Sequence[Body] | None, now: str) -> Result[Body]:
         """The template with the status of all its copies taken together. Default: untouched."""
-        return self._ask(Operation.AGGREGATE, Inputs(body, items=items, now=now), lambda: body)
+        return self._ask(Operation.AGGREGATE, OperationInputs(body, items=items, now=now), lambda: body)
 
     def status(self, observed: Body) -> Result[Body | None]:
         """What of a copy's status is worth collecting. Default: all of it."""
-        return self._ask(Operation.STATUS, Inputs(observed), lambda: observed.get("status"))
+        return self._ask(Operation.STATUS, OperationInputs(observed), lambda: observed.get("status"))
 
     def health(self, observed: Body) -> Result[bool]:
         """Default: healthy."""
-        return self._ask(Operation.HEALTH, Inputs(observed), lambda: True)
+        return self._ask(Operation.HEALTH, OperationInputs(observed), lambda: True)
 
     def dependencies(self, body: Body) -> Result[tuple[Body, ...]]:
         """`{apiVersion, kind, namespace?, name? | labelSelector?}`, sorted. Default: none."""
-        return self._ask(Operation.DEPENDENCY, Inputs(body), tuple)
+        return self._ask(Operation.DEPENDENCY, OperationInputs(body), tuple)
 
     def gains(self, body: Body, operation: Operation) -> bool:
-        """Whether there is anything in preparing this question."""
+        """Whether preparing this question saves time."""
         return id(self._source(body, operation)) in self._batching
 
     def prepare(self, questions: Iterable[Question]) -> None:
-        """Who is going to ask all these may say so before: some sources answer many at once far sooner.
+        """Announces questions that the caller is going to ask: some sources answer many at once far sooner.
 
-        Nothing else depends on it, and what is not asked in the end was asked in vain.
+        Nothing else depends on it; a question that is never asked was prepared in vain.
         """
-        found: dict[int, list[Question]] = {}
+        by_source: dict[int, list[Question]] = {}
         for question in questions:
             operation, inputs = question
             if self.gains(inputs.object, operation):
-                found.setdefault(id(self._source(inputs.object, operation)), []).append(question)
-        for which, asked in found.items():
+                by_source.setdefault(id(self._source(inputs.object, operation)), []).append(question)
+        for which, asked in by_source.items():
             self._batching[which].prepare(asked)
 
-    def _source(self, body: Body, operation: Operation) -> Source | None:
+    def _source(self, body: Body, operation: Operation) -> RuleSource | None:
         question = (body["apiVersion"], body["kind"], operation)
         try:
             return self._deciding[question]
         except KeyError:
-            source = next((one for one in self._sources if one.handles(*question)), None)
+            source = next((candidate for candidate in self._sources if candidate.handles(*question)), None)
             self._deciding[question] = source
             return source
 
-    def _ask(self, operation: Operation, inputs: Inputs, default: Callable[[], T]) -> Result[T]:
+    def _ask(self, operation: Operation, inputs: OperationInputs, default: Callable[[], T]) -> Result[T]:
         source = self._source(inputs.object, operation)
         if source is None:
-            return Answer(default(), DEFAULT)
+            return Interpretation(default(), DEFAULT)
         try:
-            return Answer(source.answer(operation, inputs), source.name)
+            return Interpretation(source.answer(operation, inputs), source.name)
         except InterpretError as error:
             return Unknown(str(error), source.name)
         except NoAnswer as error:

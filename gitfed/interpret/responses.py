@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from gitfed.interpret import shapes
-from gitfed.interpret.registry import Inputs, InterpretError, Operation, Replicas
+from gitfed.interpret.registry import InterpretError, Operation, OperationInputs, Replicas
 from gitfed.model.base import Body
 from gitfed.text import canonical, patch
 
@@ -24,23 +24,23 @@ _SHOWN = 300
 """Characters of a webhook's own message that are passed on."""
 
 
-def kept(operation: Operation, inputs: Inputs, response: Body) -> Body:
+def kept(operation: Operation, inputs: OperationInputs, response: Body) -> Body:
     """A webhook's `response` in the form in which it is remembered: the members that answer the operation, the patch
     decoded. Raises InterpretError when the webhook failed, or answered what it must not.
     """
     if response.get("successful") is not True:
         raise InterpretError(_failure(response))
-    found: dict[str, Any]
+    members: dict[str, Any]
     if operation in _PATCHING:
-        found = _patch(response)
+        members = _patch(response)
     else:
-        found = {name: response[name] for name in _MEMBERS[operation] if response.get(name) is not None}
-    _check_size(found, "the answer")
-    value(operation, inputs, found)
-    return found
+        members = {name: response[name] for name in _MEMBERS[operation] if response.get(name) is not None}
+    _check_size(members, "the answer")
+    value(operation, inputs, members)
+    return members
 
 
-def value(operation: Operation, inputs: Inputs, answer: Body) -> Any:
+def value(operation: Operation, inputs: OperationInputs, answer: Body) -> Any:
     """What a remembered answer means. Raises InterpretError."""
     return _READ[operation](answer, inputs)
 
@@ -79,15 +79,15 @@ def _check_size(value: Any, what: str) -> None:
     left, level = _LARGEST, [value]
     for _ in range(_DEEPEST):
         below: list[Any] = []
-        for one in level:
+        for child in level:
             left -= 1
-            if isinstance(one, str):
-                left -= len(one)
-            elif isinstance(one, Mapping):
-                below += one.values()
-                left -= sum(map(len, one))
-            elif isinstance(one, list):
-                below += one
+            if isinstance(child, str):
+                left -= len(child)
+            elif isinstance(child, Mapping):
+                below += child.values()
+                left -= sum(map(len, child))
+            elif isinstance(child, list):
+                below += child
             if left < 0 or len(below) > left:
                 raise InterpretError(f"{what} is too large")
         level = below
@@ -96,12 +96,12 @@ def _check_size(value: Any, what: str) -> None:
     raise InterpretError(f"{what} is nested more than {_DEEPEST} deep")
 
 
-def _patched(answer: Body, inputs: Inputs) -> Body:
+def _patched(answer: Body, inputs: OperationInputs) -> Body:
     """The object with the patch applied: still the same object by name and kind."""
     operations = answer.get("patch")
     if operations is None:
         return inputs.object
-    if not isinstance(operations, list) or not all(_is_operation(one) for one in operations):
+    if not isinstance(operations, list) or not all(_is_operation(operation) for operation in operations):
         raise InterpretError("the patch must be a list of operations with op and path")
     if len(operations) > _OPERATIONS:
         raise InterpretError(f"the patch has more than {_OPERATIONS} operations")
@@ -115,12 +115,12 @@ def _patched(answer: Body, inputs: Inputs) -> Body:
     return body
 
 
-def _is_operation(one: Any) -> bool:
+def _is_operation(operation: Any) -> bool:
     return (
-        isinstance(one, Mapping)
-        and "op" in one
-        and "path" in one
-        and all(isinstance(one.get(name, ""), str) for name in ("op", "path", "from"))
+        isinstance(operation, Mapping)
+        and "op" in operation
+        and "path" in operation
+        and all(isinstance(operation.get(name, ""), str) for name in ("op", "path", "from"))
     )
 
 
@@ -130,35 +130,35 @@ def _identity(body: Body) -> tuple[Any, ...]:
     return body.get("apiVersion"), body.get("kind"), named.get("name"), named.get("namespace")
 
 
-def _replicas(answer: Body, inputs: Inputs) -> Replicas:
+def _replicas(answer: Body, inputs: OperationInputs) -> Replicas:
     count = shapes.count(_required(answer, "replicas"), "replicas")
     requirements = answer.get("replicaRequirements")
     return Replicas(count, None if requirements is None else shapes.requirements(requirements))
 
 
-def _components(answer: Body, inputs: Inputs) -> tuple[Body, ...]:
+def _components(answer: Body, inputs: OperationInputs) -> tuple[Body, ...]:
     return shapes.components(answer.get("components") or [])
 
 
-def _aggregated(answer: Body, inputs: Inputs) -> Body:
+def _aggregated(answer: Body, inputs: OperationInputs) -> Body:
     """The template with the status of the answer: a webhook says nothing about the rest of it."""
     status = _patched(answer, inputs).get("status")
     rest = {name: value for name, value in inputs.object.items() if name != "status"}
     return rest if status is None else {**rest, "status": status}
 
 
-def _status(answer: Body, inputs: Inputs) -> Any:
+def _status(answer: Body, inputs: OperationInputs) -> Any:
     return _required(answer, "rawStatus")
 
 
-def _health(answer: Body, inputs: Inputs) -> bool:
+def _health(answer: Body, inputs: OperationInputs) -> bool:
     healthy = _required(answer, "healthy")
     if not isinstance(healthy, bool):
         raise InterpretError(f"healthy must be true or false, not {healthy!r:.60}")
     return healthy
 
 
-def _dependencies(answer: Body, inputs: Inputs) -> tuple[Body, ...]:
+def _dependencies(answer: Body, inputs: OperationInputs) -> tuple[Body, ...]:
     """None at all may be left out, as a Go program does."""
     return tuple(sorted(shapes.dependencies(answer.get("dependencies") or []), key=shapes.order))
 
@@ -177,7 +177,7 @@ _MEMBERS: Mapping[Operation, tuple[str, ...]] = {
     Operation.HEALTH: ("healthy",),
     Operation.DEPENDENCY: ("dependencies",),
 }
-_READ: Mapping[Operation, Callable[[Body, Inputs], Any]] = {
+_READ: Mapping[Operation, Callable[[Body, OperationInputs], Any]] = {
     Operation.REPLICA: _replicas,
     Operation.COMPONENT: _components,
     Operation.REVISE: _patched,

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from gitfed.interpret import empties, shapes
-from gitfed.interpret.registry import Inputs, InterpretError, NoAnswer, Operation, Question, Replicas
+from gitfed.interpret.registry import InterpretError, NoAnswer, Operation, OperationInputs, Question, Replicas
 from gitfed.model.base import Body
 from gitfed.model.script import Call, Failed, Returned, Run, Script
 
@@ -46,7 +46,7 @@ class Scripted:
         self._run = run
         self._known: dict[_Key, tuple[Body, Any]] = {}
         """Answers by the object itself, which is kept in memory by that: bodies are never changed in place."""
-        self._ahead: dict[_Key, tuple[Inputs, list[Returned | Failed]]] = {}
+        self._ahead: dict[_Key, tuple[OperationInputs, list[Returned | Failed]]] = {}
         """What the scripts said to questions that are still to be asked (`prepare`)."""
 
     @property
@@ -60,13 +60,13 @@ class Scripted:
         """See `registry.Written`."""
         return self._rules.get((api_version, kind, operation), ())
 
-    def answer(self, operation: Operation, inputs: Inputs) -> Any:
+    def answer(self, operation: Operation, inputs: OperationInputs) -> Any:
         """Raises InterpretError with kind, operation, script and line; NoAnswer when the script had to be killed."""
         body = inputs.object
         key = _key(operation, inputs)
-        known = self._known.get(key)
-        if known is not None and known[0] is body:
-            return known[1]
+        remembered = self._known.get(key)
+        if remembered is not None and remembered[0] is body:
+            return remembered[1]
         ahead = self._ahead.pop(key, None) if self._ahead else None
         if ahead is None or ahead[0] != inputs:
             outcomes = list(
@@ -89,40 +89,44 @@ class Scripted:
         self._ahead.clear()
         asked, calls = [], []
         for operation, inputs in questions:
-            known = self._known.get(_key(operation, inputs))
-            if known is None or known[0] is not inputs.object:
-                found = [_call(script, operation, inputs) for script in self._scripts(operation, inputs)]
-                asked.append((operation, inputs, len(found)))
-                calls += found
+            remembered = self._known.get(_key(operation, inputs))
+            if remembered is None or remembered[0] is not inputs.object:
+                own = [_call(script, operation, inputs) for script in self._scripts(operation, inputs)]
+                asked.append((operation, inputs, len(own)))
+                calls += own
         outcomes = iter(self._run(calls) if calls else ())
         for operation, inputs, count in asked:
             self._ahead[_key(operation, inputs)] = inputs, list(itertools.islice(outcomes, count))
 
-    def _scripts(self, operation: Operation, inputs: Inputs) -> Sequence[Script]:
+    def _scripts(self, operation: Operation, inputs: OperationInputs) -> Sequence[Script]:
         scripts = self._rules[inputs.object["apiVersion"], inputs.object["kind"], operation]
         return scripts if operation is Operation.DEPENDENCY else scripts[:1]
 
-    def _read(self, operation: Operation, inputs: Inputs, outcomes: Sequence[Returned | Failed]) -> tuple[Any, bool]:
+    def _read(
+        self, operation: Operation, inputs: OperationInputs, outcomes: Sequence[Returned | Failed]
+    ) -> tuple[Any, bool]:
         """The answer, and whether it is the same at any other time."""
         scripts = self._scripts(operation, inputs)
         answers = [
             _value(script, operation, inputs, outcome) for script, outcome in zip(scripts, outcomes, strict=True)
         ]
         lasting = all(lasts for _, lasts in answers)
-        return _united(one for one, _ in answers) if operation is Operation.DEPENDENCY else answers[0][0], lasting
+        return _united(answer for answer, _ in answers) if operation is Operation.DEPENDENCY else answers[0][0], lasting
 
 
-def _key(operation: Operation, inputs: Inputs) -> _Key:
+def _key(operation: Operation, inputs: OperationInputs) -> _Key:
     return operation, id(inputs.object), id(inputs.observed), inputs.replicas
 
 
-def _call(script: Script, operation: Operation, inputs: Inputs) -> Call:
+def _call(script: Script, operation: Operation, inputs: OperationInputs) -> Call:
     results = 2 if operation is Operation.REPLICA else 1
     edits = operation in (Operation.REVISE, Operation.RETAIN)
     return Call(script, FUNCTIONS[operation], _ARGUMENTS[operation](inputs), results, inputs.now, edits)
 
 
-def _value(script: Script, operation: Operation, inputs: Inputs, outcome: Returned | Failed) -> tuple[Any, bool]:
+def _value(
+    script: Script, operation: Operation, inputs: OperationInputs, outcome: Returned | Failed
+) -> tuple[Any, bool]:
     """What one script said, and whether it says the same at any other time."""
     if isinstance(outcome, Failed):
         message = script.located(outcome.message)
@@ -134,7 +138,7 @@ def _value(script: Script, operation: Operation, inputs: Inputs, outcome: Return
         raise InterpretError(script.located(script.headed(message, outcome.line))) from error
 
 
-_ARGUMENTS: Mapping[Operation, Callable[[Inputs], tuple[Any, ...]]] = {
+_ARGUMENTS: Mapping[Operation, Callable[[OperationInputs], tuple[Any, ...]]] = {
     Operation.REPLICA: lambda inputs: (inputs.object,),
     Operation.COMPONENT: lambda inputs: (inputs.object,),
     Operation.REVISE: lambda inputs: (inputs.object, inputs.replicas),
@@ -146,7 +150,7 @@ _ARGUMENTS: Mapping[Operation, Callable[[Inputs], tuple[Any, ...]]] = {
 }
 
 
-def _replicas(outcome: Returned, inputs: Inputs) -> Replicas:
+def _replicas(outcome: Returned, inputs: OperationInputs) -> Replicas:
     if outcome.kinds[0] != "number":
         raise InterpretError(f"the replicas must be a number, not {outcome.kinds[0]}")
     count = int(outcome.values[0])
@@ -159,13 +163,13 @@ def _replicas(outcome: Returned, inputs: Inputs) -> Replicas:
     return Replicas(count, shapes.requirements(empties.restored(outcome.values[1], ())))
 
 
-def _components(outcome: Returned, inputs: Inputs) -> tuple[Body, ...]:
+def _components(outcome: Returned, inputs: OperationInputs) -> tuple[Body, ...]:
     if outcome.kinds[0] == "nil":
         return ()
     return shapes.components(empties.restored(_table(outcome), ()))
 
 
-def _revised(outcome: Returned, inputs: Inputs) -> Body:
+def _revised(outcome: Returned, inputs: OperationInputs) -> Body:
     if outcome.edits is not None:
         body: Body = empties.edited(inputs.object, outcome.edits, (inputs.object,))
     else:
@@ -174,7 +178,7 @@ def _revised(outcome: Returned, inputs: Inputs) -> Body:
     return body
 
 
-def _retained(outcome: Returned, inputs: Inputs) -> Body:
+def _retained(outcome: Returned, inputs: OperationInputs) -> Body:
     references = (inputs.object, inputs.observed or {})
     if outcome.edits is not None:
         body: Body = empties.edited(inputs.object, outcome.edits, references)
@@ -184,7 +188,7 @@ def _retained(outcome: Returned, inputs: Inputs) -> Body:
     return body
 
 
-def _aggregated(outcome: Returned, inputs: Inputs) -> Body:
+def _aggregated(outcome: Returned, inputs: OperationInputs) -> Body:
     """The template with the answer's status; a script says nothing about the rest of it.
 
     Whoever reads the status only would not notice a script that forgets the rest, so it may.
@@ -194,22 +198,22 @@ def _aggregated(outcome: Returned, inputs: Inputs) -> Body:
     return rest if status is None else {**rest, "status": status}
 
 
-def _status(outcome: Returned, inputs: Inputs) -> Any:
+def _status(outcome: Returned, inputs: OperationInputs) -> Any:
     return empties.restored(_table(outcome), ()) or {}
 
 
-def _health(outcome: Returned, inputs: Inputs) -> bool:
+def _health(outcome: Returned, inputs: OperationInputs) -> bool:
     if outcome.kinds[0] != "boolean":
         raise InterpretError(f"the health must be true or false, not {outcome.kinds[0]}")
     healthy: bool = outcome.values[0]
     return healthy
 
 
-def _dependencies(outcome: Returned, inputs: Inputs) -> tuple[Body, ...]:
+def _dependencies(outcome: Returned, inputs: OperationInputs) -> tuple[Body, ...]:
     return shapes.dependencies(empties.restored(_table(outcome), ()))
 
 
-_READ: Mapping[Operation, Callable[[Returned, Inputs], Any]] = {
+_READ: Mapping[Operation, Callable[[Returned, OperationInputs], Any]] = {
     Operation.REPLICA: _replicas,
     Operation.COMPONENT: _components,
     Operation.REVISE: _revised,
@@ -228,7 +232,7 @@ def _table(outcome: Returned) -> Any:
 
 
 def _object(value: Any, references: Sequence[Body | None]) -> dict[str, Any]:
-    body = empties.restored(value, [one for one in references if one is not None])
+    body = empties.restored(value, [reference for reference in references if reference is not None])
     if not isinstance(body, dict) or not isinstance(body.get("kind"), str) or not body["kind"]:
         raise InterpretError("an object with apiVersion and kind is wanted")
     return body
@@ -238,7 +242,7 @@ def _united(answers: Any) -> tuple[Body, ...]:
     """Every reference once, in order; those that select by labels are kept as they come."""
     named: dict[tuple[str, ...], Body] = {}
     selecting: list[Body] = []
-    for reference in (one for answer in answers for one in answer):
+    for reference in (dependency for answer in answers for dependency in answer):
         if "labelSelector" in reference:
             selecting.append(reference)
         else:

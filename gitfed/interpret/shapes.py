@@ -77,13 +77,13 @@ def _struct(*always: str, **members: Shape) -> Shape:
     def read(value: Any, path: str) -> dict[str, Any]:
         if not isinstance(value, Mapping):
             raise _wrong(value, path, "an object")
-        found: dict[str, Any] = dict.fromkeys(always, "")
+        result: dict[str, Any] = dict.fromkeys(always, "")
         for name, member in members.items():
             if value.get(name) is not None:
                 child = member(value[name], f"{path}.{name}")
                 if child not in ("", [], None):
-                    found[name] = child
-        return found
+                    result[name] = child
+        return result
 
     return read
 
@@ -125,26 +125,26 @@ def order(reference: Body) -> tuple[str, ...]:
 
 def node_claim(value: Any, path: str) -> dict[str, Any]:
     """What a replica asks of its node, `{hardNodeAffinity?, nodeSelector?, tolerations?}`. Raises InterpretError."""
-    found: dict[str, Any] = _NODE_CLAIM(value, path)
-    return found
+    claim: dict[str, Any] = _NODE_CLAIM(value, path)
+    return claim
 
 
 def requirements(value: Any) -> dict[str, Any]:
     """ReplicaRequirements; `{}` of an answer that is an empty table. Raises InterpretError."""
-    found: dict[str, Any] = _REQUIREMENTS(value or {}, "requirements")
-    return found
+    result: dict[str, Any] = _REQUIREMENTS(value or {}, "requirements")
+    return result
 
 
 def components(value: Any) -> tuple[dict[str, Any], ...]:
     """Components `{name, replicas, replicaRequirements?}`. Raises InterpretError."""
-    found = _list(_COMPONENT)(value, "components")
-    return tuple({"name": "", "replicas": 0, **component} for component in found)
+    listed = _list(_COMPONENT)(value, "components")
+    return tuple({"name": "", "replicas": 0, **component} for component in listed)
 
 
 def dependencies(value: Any) -> tuple[dict[str, Any], ...]:
     """DependentObjectReferences in the order given, every one of them valid. Raises InterpretError."""
-    found: list[dict[str, Any]] = _list(_DEPENDENCY)(value, "dependencies")
-    for i, reference in enumerate(found):
+    references: list[dict[str, Any]] = _list(_DEPENDENCY)(value, "dependencies")
+    for i, reference in enumerate(references):
         path = f"dependencies[{i}]"
         for name in ("apiVersion", "kind"):
             if name not in reference:
@@ -153,11 +153,12 @@ def dependencies(value: Any) -> tuple[dict[str, Any], ...]:
             raise InterpretError(f"{path} has neither name nor labelSelector")
         labels = reference.get("labelSelector", {})
         expressions = (
-            (one["key"], one["operator"], one.get("values", ())) for one in labels.get("matchExpressions", ())
+            (expression["key"], expression["operator"], expression.get("values", ()))
+            for expression in labels.get("matchExpressions", ())
         )
         if problems := selector.problems(labels.get("matchLabels", {}), expressions):
             raise InterpretError(f"{path}.labelSelector: {problems[0]}")
-    return tuple(found)
+    return tuple(references)
 
 
 def same_object(body: Mapping[str, Any], given: Mapping[str, Any]) -> None:

@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gitfed.interpret import responses, shapes
-from gitfed.interpret.registry import Inputs, InterpretError, NoAnswer, Operation
+from gitfed.interpret.registry import InterpretError, NoAnswer, Operation, OperationInputs
 from gitfed.model.base import Body, Digest, ObjectKey, Problem, Severity, group_of
 from gitfed.model.declared.interpreter import InterpreterWebhook, ResourceInterpreterWebhookConfiguration
 from gitfed.model.keys import LAST_APPLIED
@@ -37,7 +37,11 @@ class Webhooks:
     name = NAME
 
     def __init__(self, configurations: Sequence[ResourceInterpreterWebhookConfiguration], find: Find) -> None:
-        pairs = [(f"{one.metadata.name}/{webhook.name}", webhook) for one in configurations for webhook in one.webhooks]
+        pairs = [
+            (f"{configuration.metadata.name}/{webhook.name}", webhook)
+            for configuration in configurations
+            for webhook in configuration.webhooks
+        ]
         self._webhooks = sorted(pairs, key=lambda pair: pair[0])
         self._find = find
         self._asked: dict[tuple[str, str, str], Webhook | None] = {}
@@ -45,18 +49,18 @@ class Webhooks:
     def handles(self, api_version: str, kind: str, operation: Operation) -> bool:
         return self._webhook(api_version, kind, operation) is not None
 
-    def answer(self, operation: Operation, inputs: Inputs) -> Any:
+    def answer(self, operation: Operation, inputs: OperationInputs) -> Any:
         """Raises NoAnswer with operation, kind, webhook, and why there is none."""
         body = inputs.object
         webhook = self._webhook(body["apiVersion"], body["kind"], operation)
         assert webhook is not None
         asked = question(webhook, operation, inputs)
-        found = self._find(asked)
-        if isinstance(found, NoReply):
-            cause = f"the webhook {webhook.name} {found.message}"
-            raise NoAnswer(f"{operation} of {body['kind']}: {cause}", cause=cause if found.at_all else "")
+        reply = self._find(asked)
+        if isinstance(reply, NoReply):
+            cause = f"the webhook {webhook.name} {reply.message}"
+            raise NoAnswer(f"{operation} of {body['kind']}: {cause}", cause=cause if reply.at_all else "")
         try:
-            return responses.value(operation, inputs, found)
+            return responses.value(operation, inputs, reply)
         except InterpretError as error:
             raise NoAnswer(
                 f"{operation} of {body['kind']}: the recorded answer of the webhook {webhook.name} is unusable: {error}"
@@ -67,7 +71,11 @@ class Webhooks:
         if which not in self._asked:
             group, _, version = api_version.rpartition("/")
             self._asked[which] = next(
-                (_address(name, one) for name, one in self._webhooks if _matches(one, group, version, kind, operation)),
+                (
+                    _address(name, webhook)
+                    for name, webhook in self._webhooks
+                    if _matches(webhook, group, version, kind, operation)
+                ),
                 None,
             )
         return self._asked[which]
@@ -98,7 +106,7 @@ def _address(name: str, webhook: InterpreterWebhook) -> Webhook:
         service=ServiceAddress(service.namespace, service.name, service.port, service.path) if service else None,
         ca_bundle=client.ca_bundle or "",
         timeout=webhook.timeout_seconds or DEFAULT_TIMEOUT,
-        version=next(one for one in webhook.interpreter_context_versions if one in SPOKEN),
+        version=next(version for version in webhook.interpreter_context_versions if version in SPOKEN),
     )
 
 
@@ -106,14 +114,14 @@ def services(configurations: Sequence[ResourceInterpreterWebhookConfiguration]) 
     """What is to be said of webhooks that are Services where nobody can reach one."""
     return tuple(
         Problem(
-            one.origin,
-            f"the webhook {one.metadata.name}/{webhook.name} is the Service {service.namespace}/{service.name}, "
-            "and gitfed does not run in a cluster",
+            configuration.origin,
+            f"the webhook {configuration.metadata.name}/{webhook.name} is the Service "
+            f"{service.namespace}/{service.name}, and gitfed does not run in a cluster",
             hint="give clientConfig.url",
             severity=Severity.WARNING,
         )
-        for one in configurations
-        for webhook in one.webhooks
+        for configuration in configurations
+        for webhook in configuration.webhooks
         if (service := webhook.client_config.service)
     )
 
@@ -121,7 +129,7 @@ def services(configurations: Sequence[ResourceInterpreterWebhookConfiguration]) 
 # -- the question -------------------------------------------------------------------------------------------------
 
 
-def question(webhook: Webhook, operation: Operation, inputs: Inputs) -> WebhookQuestion:
+def question(webhook: Webhook, operation: Operation, inputs: OperationInputs) -> WebhookQuestion:
     """The digest covers whom the question goes to, by name and address, and what is sent.
 
     A certificate that was renewed, or another timeout, does not make it another question.

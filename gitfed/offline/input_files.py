@@ -21,7 +21,7 @@ from gitfed.model.fleet import ClusterFacts, FactsRef, FleetSnapshot, QuotaFacts
 from gitfed.model.keys import CLUSTER_ANNOTATION
 from gitfed.model.repo import RepoSnapshot
 from gitfed.text import yaml
-from gitfed.text.construct import Limits
+from gitfed.text.construct import YamlLimits
 
 _MOST_BYTES = 256 * 1024 * 1024
 """Of a facts or decisions file: some hundred thousand documents."""
@@ -180,7 +180,7 @@ def _documents(path: Path, content: bytes | None = None) -> Iterator[tuple[str, 
 
 def documents(content: bytes, name: str) -> Iterator[tuple[str, Any]]:
     """`(place, document)`; Lists are unpacked, empty documents left out. Raises InputError on the first fault."""
-    stream = yaml.parse(content, limits=Limits(documents=1_000_000), is_json=name.endswith(".json"))
+    stream = yaml.parse(content, limits=YamlLimits(documents=1_000_000), is_json=name.endswith(".json"))
     for fault in stream.faults:
         if not fault.warning:
             raise InputError(f"{name}:{fault.line}:{fault.column}: {fault.message}", hint=fault.hint)

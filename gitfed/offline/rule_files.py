@@ -147,13 +147,13 @@ def case_folder(folder: Path) -> CaseFolder:
     return cases
 
 
-def karmada_cases(paths: Sequence[Path]) -> Iterator[cases.Case | str]:
+def karmada_cases(paths: Sequence[Path]) -> Iterator[cases.InterpreterCase | str]:
     """The cases of files of test data; a text for each document that is none. Raises InputError."""
     for path in paths:
         yield from cases.read_karmada(str(path), objects(str(path)))
 
 
-def our_cases(files: Mapping[str, str], asked: Set[str]) -> Iterator[cases.Case]:
+def our_cases(files: Mapping[str, str], asked: Set[str]) -> Iterator[cases.InterpreterCase]:
     """Those of the folders `asked`. Raises InputError for a folder that is not as it should be."""
     try:
         for case in bundled.cases(files):

@@ -19,7 +19,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import TypeAlias
 
-from gitfed.interpret.registry import Answer, Interpreter, Result
+from gitfed.interpret.registry import Interpretation, Interpreter, Result
 from gitfed.model.base import Body, ClusterName, ObjectKey, Problem, Severity, group_of
 from gitfed.model.decisions import Decision, Decisions, Dependent, Share
 from gitfed.model.fleet import Health, LiveObject, LiveState
@@ -61,7 +61,7 @@ def attach(
     for key, bound in owners.items():
         references = _references(repo.manifests[key], interpreter, memory)
         where = tuple(share.cluster for share in bound.binding.shares)
-        if isinstance(references, Answer):
+        if isinstance(references, Interpretation):
             wanted = _keys(references.value, key, repo)
         else:
             # Nobody knows what it needs: what it needed before stays with it.

@@ -18,9 +18,9 @@ from gitfed.model.fleet import LiveObject
 from gitfed.model.plan import Binding, RenderedManifest
 from gitfed.model.repo import Manifest
 from gitfed.render import manifest as render_manifest
-from gitfed.render.manifest import Part, Rendered
+from gitfed.render.manifest import Rendered, ShareGroup
 
-Make: TypeAlias = Callable[[Manifest, Binding, Part], Rendered]
+Make: TypeAlias = Callable[[Manifest, Binding, ShareGroup], Rendered]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ LAZILY = Rendering(lazily=True)
 class Outlines:
     """For one commit and interpreter, and for clusters that differ in their health and their taints at most."""
 
-    _parts: dict[Digest, tuple[Manifest, Binding, Part]] = field(default_factory=dict)
+    _parts: dict[Digest, tuple[Manifest, Binding, ShareGroup]] = field(default_factory=dict)
     """By the name of the outline: what it was made from."""
     _made: dict[tuple[Digest, ClusterName], Rendered] = field(default_factory=dict)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from gitfed.interpret import defaults
-from gitfed.interpret.registry import Inputs, Interpreter, Operation
+from gitfed.interpret.registry import Interpreter, Operation, OperationInputs
 from gitfed.model.base import ClusterName
 from gitfed.model.fleet import LiveObject
 from gitfed.model.plan import Binding, RenderedManifest
@@ -27,13 +27,13 @@ def placing(manifests: Iterable[Manifest], binder: Binder) -> None:
         several = parts and interpreter.handles(body, Operation.COMPONENT)
         operation = Operation.COMPONENT if several else Operation.REPLICA
         if interpreter.gains(body, operation) and binder.policies.best(manifest).policy is not None:
-            questions.append((operation, Inputs(body)))
+            questions.append((operation, OperationInputs(body)))
     interpreter.prepare(questions)
 
 
 def attaching(manifests: Iterable[Manifest], interpreter: Interpreter) -> None:
     """Of workloads that take along what they need: what that is (`dependencies`)."""
-    interpreter.prepare((Operation.DEPENDENCY, Inputs(manifest.body)) for manifest in manifests)
+    interpreter.prepare((Operation.DEPENDENCY, OperationInputs(manifest.body)) for manifest in manifests)
 
 
 def rendering(placed: Iterable[tuple[Manifest, Binding]], interpreter: Interpreter) -> None:
@@ -51,7 +51,7 @@ def comparing(
 ) -> None:
     """Of a template's copies that may differ from it: what each cluster keeps of its own (`retain.wanted`)."""
     interpreter.prepare(
-        (Operation.RETAIN, Inputs(manifest.body, observed=live.body))
+        (Operation.RETAIN, OperationInputs(manifest.body, observed=live.body))
         for manifest in rendered
         if interpreter.gains(manifest.body, Operation.RETAIN)
         for name in manifest.clusters

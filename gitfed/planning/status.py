@@ -15,7 +15,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple, TypeAlias
 
 from gitfed.interpret import collect
-from gitfed.interpret.registry import Inputs, Interpreter, Operation, Unknown
+from gitfed.interpret.registry import Interpreter, Operation, OperationInputs, Unknown
 from gitfed.model.base import Body, ClusterName, ObjectKey
 from gitfed.model.decisions import Decisions
 from gitfed.model.fleet import ClusterLive, LiveObject, LiveState
@@ -137,11 +137,13 @@ def _items(
     )
 
 
-def _sum(template: Body | None, items: tuple[CopyStatus, ...], interpreter: Interpreter, now: str) -> Inputs | None:
+def _sum(
+    template: Body | None, items: tuple[CopyStatus, ...], interpreter: Interpreter, now: str
+) -> OperationInputs | None:
     """What the rule of the kind is asked that takes all copies together; None: there is no such rule."""
     if template is None or not interpreter.handles(template, Operation.AGGREGATE):
         return None
-    return Inputs(collect.as_template(template), items=[_counted(item) for item in items], now=now)
+    return OperationInputs(collect.as_template(template), items=[_counted(item) for item in items], now=now)
 
 
 def _counted(item: CopyStatus) -> Body:
@@ -155,7 +157,7 @@ def _counted(item: CopyStatus) -> Body:
 
 
 def _status(
-    key: ObjectKey, items: tuple[CopyStatus, ...], asked: Inputs | None, interpreter: Interpreter
+    key: ObjectKey, items: tuple[CopyStatus, ...], asked: OperationInputs | None, interpreter: Interpreter
 ) -> BindingStatus:
     condition = _fully_applied(items)
     if asked is None:

@@ -140,7 +140,7 @@ def _render_context(world: BuildContext) -> render_manifest.RenderContext:
 
 
 def _part(
-    world: BuildContext, manifest: Manifest, binding: Binding, part: render_manifest.Part
+    world: BuildContext, manifest: Manifest, binding: Binding, part: render_manifest.ShareGroup
 ) -> render_manifest.Rendered:
     result = render_manifest.of_parts(manifest, binding, [part], _render_context(world))
     return schema_check.checked(world.judge, manifest, result, world.by_name, world.overrides)
@@ -250,7 +250,7 @@ def _reduced(world: BuildContext, item: Item, context: compare.Context, copy: Li
     if context.floor is None or not kept or not had or kept >= had:
         return None
     made = [
-        _part(world, item.manifest, item.binding, render_manifest.Part(count, None, (), (copy.cluster,))).rendered
+        _part(world, item.manifest, item.binding, render_manifest.ShareGroup(count, None, (), (copy.cluster,))).rendered
         for count in (had, kept)
     ]
     if not all(made):

@@ -15,7 +15,7 @@ from gitfed.errors import InputError
 from gitfed.interpret import bundled, conditions, customized, kube_module, native, webhooks
 from gitfed.interpret.conditions import Conditions
 from gitfed.interpret.native import Native
-from gitfed.interpret.registry import DEFAULT, Inputs, Interpreter, Operation, Source
+from gitfed.interpret.registry import DEFAULT, Interpreter, Operation, OperationInputs, RuleSource
 from gitfed.interpret.schema.kubernetes import Kubernetes
 from gitfed.interpret.scripted import Rules, Scripted
 from gitfed.model.base import Problem
@@ -81,7 +81,7 @@ def of_catalogue(files: Mapping[str, str]) -> Interpreter:
         raise InputError(str(error)) from error
 
 
-def of_scripts(rules: Mapping[str, Rules], others: Sequence[Source]) -> Interpreter:
+def of_scripts(rules: Mapping[str, Rules], others: Sequence[RuleSource]) -> Interpreter:
     """Scripts that another process read, by the name of their source; `others` are asked after them."""
     scripts = _Scripts()
     return Interpreter((*(Scripted(name, found, scripts.run) for name, found in rules.items()), *others))
@@ -146,10 +146,10 @@ class _Catalogue:
     def scripts(self, api_version: str, kind: str, operation: Operation) -> Sequence[Script]:
         return self._source.scripts(api_version, kind, operation)
 
-    def answer(self, operation: Operation, inputs: Inputs) -> Any:
+    def answer(self, operation: Operation, inputs: OperationInputs) -> Any:
         return self._source.answer(operation, inputs)
 
-    def prepare(self, questions: Sequence[tuple[Operation, Inputs]]) -> None:
+    def prepare(self, questions: Sequence[tuple[Operation, OperationInputs]]) -> None:
         self._source.prepare(questions)
 
     @cached_property

@@ -24,7 +24,7 @@ class _Number(str):
     __slots__ = ()
 
 
-def patch_json(text: str, operations: Iterable[patch.Operation]) -> str:
+def patch_json(text: str, operations: Iterable[patch.PatchOperation]) -> str:
     """The compact text after the operations. An empty text stays empty: there is no document to patch."""
     if text == "":
         return text
@@ -35,7 +35,7 @@ def patch_json(text: str, operations: Iterable[patch.Operation]) -> str:
     return _text(_patched(document, operations))
 
 
-def patch_yaml(text: str, operations: Iterable[patch.Operation]) -> str:
+def patch_yaml(text: str, operations: Iterable[patch.PatchOperation]) -> str:
     try:
         document = yaml.load_one_lenient(text)
     except YamlError as error:
@@ -43,7 +43,7 @@ def patch_yaml(text: str, operations: Iterable[patch.Operation]) -> str:
     return yaml.dump(_patched(document, operations))
 
 
-def _patched(document: Any, operations: Iterable[patch.Operation]) -> Any:
+def _patched(document: Any, operations: Iterable[patch.PatchOperation]) -> Any:
     """A document is an object or a list, before and after."""
     if not isinstance(document, Mapping | list):
         raise FieldError("the text holds no object or list")

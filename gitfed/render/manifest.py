@@ -16,7 +16,7 @@ from operator import attrgetter
 from typing import NamedTuple
 
 from gitfed.interpret import defaults
-from gitfed.interpret.registry import Inputs, Interpreter, Unknown
+from gitfed.interpret.registry import Interpreter, OperationInputs, Unknown
 from gitfed.model.base import BindingId, Body, ClusterName, Digest, Problem, Severity
 from gitfed.model.decisions import Labels
 from gitfed.model.keys import BINDING_LABEL, FEDERATION_LABEL
@@ -41,7 +41,7 @@ class Rendered:
     """A rule gave no answer this time; it may the next time."""
 
 
-class Part(NamedTuple):
+class ShareGroup(NamedTuple):
     """What clusters with the same share have in common: with it, and with the overrides that hit them, the body."""
 
     replicas: int | None
@@ -52,17 +52,17 @@ class Part(NamedTuple):
     clusters: tuple[ClusterName, ...]
 
 
-def parts(manifest: Manifest, binding: Binding) -> list[Part]:
+def parts(manifest: Manifest, binding: Binding) -> list[ShareGroup]:
     """The clusters of a binding by what they get, in the order of its shares."""
     completions = revise.completions(manifest.body, binding) if manifest.key.kind == "Job" else {}
     labels = dict(binding.injected)
     if not completions and not labels and len(alike := set(map(_REPLICAS, binding.shares))) == 1:
-        return [Part(alike.pop(), None, (), tuple(map(_CLUSTER, binding.shares)))]
+        return [ShareGroup(alike.pop(), None, (), tuple(map(_CLUSTER, binding.shares)))]
     groups: dict[tuple[int | None, int | None, Labels], list[ClusterName]] = {}
     for share in binding.shares:
         part = (share.replicas, completions.get(share.cluster), labels.get(share.cluster, ()))
         groups.setdefault(part, []).append(share.cluster)
-    return [Part(*part, tuple(clusters)) for part, clusters in groups.items()]
+    return [ShareGroup(*part, tuple(clusters)) for part, clusters in groups.items()]
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,10 +80,10 @@ def render(manifest: Manifest, binding: Binding, context: RenderContext) -> Rend
     return of_parts(manifest, binding, parts(manifest, binding), context)
 
 
-def of_parts(manifest: Manifest, binding: Binding, wanted: Iterable[Part], context: RenderContext) -> Rendered:
+def of_parts(manifest: Manifest, binding: Binding, wanted: Iterable[ShareGroup], context: RenderContext) -> Rendered:
     """The final manifests of some `parts`."""
     candidates, overrides, interpreter = context.candidates, context.overrides, context.interpreter
-    found: dict[Digest, RenderedManifest] = {}
+    by_digest: dict[Digest, RenderedManifest] = {}
     failed: dict[ClusterName, str] = {}
     problems: list[Problem] = []
     ask_again = False
@@ -118,25 +118,27 @@ def of_parts(manifest: Manifest, binding: Binding, wanted: Iterable[Part], conte
                 stamp(as_stored(_labelled(result.body, labels)), context.federation, binding.id)
             )
             digest = Digest(canonical.digest(final))
-            known = found.get(digest)
-            found[digest] = RenderedManifest(
+            same = by_digest.get(digest)
+            by_digest[digest] = RenderedManifest(
                 key=manifest.key,
                 binding=binding.id,
-                body=final if known is None else known.body,
+                body=final if same is None else same.body,
                 digest=digest,
-                clusters=tuple(sorted(result.clusters + (known.clusters if known else ()))),
+                clusters=tuple(sorted(result.clusters + (same.clusters if same else ()))),
                 replicas=replicas,
                 origin=manifest.origin,
                 edits=(*edits, *result.edits, *preserved),
             )
-    return Rendered(tuple(sorted(found.values(), key=lambda item: item.clusters)), failed, tuple(problems), ask_again)
+    return Rendered(
+        tuple(sorted(by_digest.values(), key=lambda item: item.clusters)), failed, tuple(problems), ask_again
+    )
 
 
-def revisions(manifest: Manifest, binding: Binding) -> Iterator[Inputs]:
+def revisions(manifest: Manifest, binding: Binding) -> Iterator[OperationInputs]:
     """What `render` asks an interpreter to revise."""
     if binding.replicas is not None:
         for replicas in {share.replicas for share in binding.shares if share.replicas is not None}:
-            yield Inputs(_revised(manifest, replicas), replicas=replicas)
+            yield OperationInputs(_revised(manifest, replicas), replicas=replicas)
 
 
 def _revised(manifest: Manifest, replicas: int) -> Body:
@@ -146,13 +148,13 @@ def _revised(manifest: Manifest, replicas: int) -> Body:
 
 def each(manifest: Manifest, binding: Binding, bodies: Mapping[ClusterName, Body], *, federation: str) -> Rendered:
     """An object that is not a template's but made for single clusters: no replicas, no overrides."""
-    found: dict[Digest, RenderedManifest] = {}
+    by_digest: dict[Digest, RenderedManifest] = {}
     for name in sorted(bodies):
         final = stamp(bodies[name], federation, binding.id)
         digest = Digest(canonical.digest(final))
-        clusters = (*(found[digest].clusters if digest in found else ()), name)
-        found[digest] = RenderedManifest(manifest.key, binding.id, final, digest, clusters, None, manifest.origin)
-    return Rendered(tuple(found.values()))
+        clusters = (*(by_digest[digest].clusters if digest in by_digest else ()), name)
+        by_digest[digest] = RenderedManifest(manifest.key, binding.id, final, digest, clusters, None, manifest.origin)
+    return Rendered(tuple(by_digest.values()))
 
 
 def stamp(body: Body, federation: str, binding: BindingId) -> Body:

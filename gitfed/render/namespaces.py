@@ -2,7 +2,7 @@
 
 A Namespace in the repository goes to every cluster, unless it is reserved, skipped by a pattern of the settings, or
 labelled `namespace.karmada.io/skip-auto-propagation`; then it is a template like any other. A namespace that objects
-need but no file declares is made where they go: in a Git repository, unlike in a control plane, nobody had to
+need but no file declares is made where they go: a Git repository, unlike a control plane, does not force its author to
 create it first.
 """
 
@@ -43,7 +43,7 @@ def is_reserved(name: str, settings: Federation) -> bool:
 
 
 def with_implied(keys: Collection[ObjectKey]) -> list[ObjectKey]:
-    """The objects, and the Namespaces that they need and nobody declares."""
+    """The objects, and the Namespaces that they need and no file declares."""
     spaces = dict.fromkeys(ObjectKey("", "Namespace", "", key.namespace) for key in keys if key.namespace)
     return [*keys, *(space for space in spaces if space not in keys)]
 

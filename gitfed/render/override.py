@@ -77,10 +77,10 @@ class Rule:
 
     def hits(self, candidate: Candidate) -> bool:
         """Remembered for as long as the candidate is the same object."""
-        known = self._known.get(candidate.name)
-        if known is None or known[0] is not candidate:
-            known = self._known[candidate.name] = (candidate, self._matches(candidate))
-        return known[1]
+        cached = self._known.get(candidate.name)
+        if cached is None or cached[0] is not candidate:
+            cached = self._known[candidate.name] = (candidate, self._matches(candidate))
+        return cached[1]
 
 
 class _Policy:
@@ -161,23 +161,23 @@ class Overrides:
         if not policies:
             return []
         labels = body["metadata"].get("labels") or {}
-        found = [(policy.implicit(body["apiVersion"], key, labels), policy) for policy in policies]
-        chosen = sorted((item for item in found if item[0]), key=lambda item: (item[0], item[1].ref.name))
+        ranked = [(policy.implicit(body["apiVersion"], key, labels), policy) for policy in policies]
+        chosen = sorted((item for item in ranked if item[0]), key=lambda item: (item[0], item[1].ref.name))
         return [rule for _, policy in chosen for rule in policy.rules]
 
     def classes(self, body: Body, candidates: Sequence[Candidate]) -> list[Overridden]:
         """The manifests of these clusters, clusters with equal rules together. Sorted by their first cluster."""
-        found: list[Overridden] = []
+        overridden: list[Overridden] = []
         for group, after_wide in self._step((body, (), ()), candidates, cluster_wide=True):
             if isinstance(after_wide, OverrideError):
-                found.append(Overridden(_names(group), body, error=after_wide))
+                overridden.append(Overridden(_names(group), body, error=after_wide))
                 continue
             for subgroup, after in self._step(after_wide, group, cluster_wide=False):
                 if isinstance(after, OverrideError):
-                    found.append(Overridden(_names(subgroup), body, error=after))
+                    overridden.append(Overridden(_names(subgroup), body, error=after))
                 else:
-                    found.append(Overridden(_names(subgroup), *after))
-        return sorted(found, key=lambda item: item.clusters)
+                    overridden.append(Overridden(_names(subgroup), *after))
+        return sorted(overridden, key=lambda item: item.clusters)
 
     def apply(self, body: Body, candidate: Candidate) -> Overridden:
         """The manifest of one cluster. Raises OverrideError."""

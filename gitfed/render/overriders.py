@@ -202,5 +202,5 @@ def plaintext(body: Body, entries: Iterable[PlaintextOverrider]) -> Body:
     return new
 
 
-def _operation(operator: str, path: str, value: Any) -> patch.Operation:
-    return patch.Operation(operator, path, value)
+def _operation(operator: str, path: str, value: Any) -> patch.PatchOperation:
+    return patch.PatchOperation(operator, path, value)

@@ -125,7 +125,7 @@ class _Reader:
         self.as_json = as_json
         self.built_from = built_from
         """By document: the file it came from. None: this file."""
-        self.places: tuple[yaml.Place, ...] | None = None
+        self.places: tuple[yaml.Position, ...] | None = None
         self.manifests: list[Manifest] = []
         self.declared: list[Declared] = []
         self.problems: list[Problem] = []

@@ -31,7 +31,7 @@ class InFiles:
 
     def __init__(self, read: Callable[[str], bytes | None]) -> None:
         self._read = read
-        self._trees: dict[str, tuple[positions.Place, ...]] = {}
+        self._trees: dict[str, tuple[positions.Position, ...]] = {}
 
     def __call__(self, declared: Declared | Manifest, path: Path) -> Origin:
         return self.place(declared.origin, path)
@@ -58,7 +58,7 @@ def problems(found: Iterable[Problem], read: Callable[[str], bytes | None]) -> t
     )
 
 
-def _objects(trees: tuple[positions.Place, ...]) -> Iterator[positions.Place]:
+def _objects(trees: tuple[positions.Position, ...]) -> Iterator[positions.Position]:
     """Documents, and the items of those that are lists of objects, however deep."""
     for tree in trees:
         yield tree

@@ -34,8 +34,8 @@ def dumps(value: Any) -> bytes:
 
 
 def to_keep(text: bytes) -> bytes:
-    """The same bytes with room for no more. What orjson returns keeps the buffer that it was written into, of 4 kB or
-    more, for as long as it lives: who holds one such text for each copy of a fleet holds ten times what it has to."""
+    """The same bytes in a buffer of their exact size. What orjson returns keeps its buffer of 4 kB or more: a text for
+    each object of a fleet would take ten times the memory that it needs."""
     return b"".join((text, b""))
 
 

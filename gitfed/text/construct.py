@@ -45,7 +45,7 @@ class Stop(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class YamlLimits:
     """Caps of one file. Kubernetes takes no object above 1.5 MB, so nothing legitimate comes near them."""
 
     documents: int = 10_000
@@ -77,7 +77,7 @@ class Stream:
         return all(fault.warning for fault in self.faults)
 
 
-Event: TypeAlias = tuple[str, int, int, Any, str, str | None, Fault | None]
+YamlEvent: TypeAlias = tuple[str, int, int, Any, str, str | None, Fault | None]
 """kind, line, column, resolved value, text as written, anchor, what is wrong with it.
 Kinds: document, end document, map, list, end, scalar, alias."""
 
@@ -102,7 +102,7 @@ class _Frame:
         self.merged: list[dict[str, Any]] = []
 
 
-def build(events: Iterable[Event], limits: Limits, *, lenient: bool = False) -> Stream:
+def build(events: Iterable[YamlEvent], limits: YamlLimits, *, lenient: bool = False) -> Stream:
     """The values of a stream of events. `lenient`: a repeated key is no fault, the last one wins."""
     builder = _Builder(limits, lenient)
     try:
@@ -113,7 +113,7 @@ def build(events: Iterable[Event], limits: Limits, *, lenient: bool = False) -> 
 
 
 class _Builder:
-    def __init__(self, limits: Limits, lenient: bool) -> None:
+    def __init__(self, limits: YamlLimits, lenient: bool) -> None:
         self.limits = limits
         self.lenient = lenient
         self.documents: list[Document] = []
@@ -124,7 +124,7 @@ class _Builder:
         self.aliased = 0
         self.start = (1, 1)
 
-    def read(self, events: Iterable[Event]) -> None:
+    def read(self, events: Iterable[YamlEvent]) -> None:
         limits = self.limits
         stack = self.stack
         longest = limits.scalar
@@ -246,7 +246,7 @@ class _Builder:
         self.faults.append(fault)
 
 
-def _too_deep(line: int, column: int, limits: Limits) -> Fault:
+def _too_deep(line: int, column: int, limits: YamlLimits) -> Fault:
     return Fault(line, column, f"nested more than {limits.depth} levels deep", beyond=True, quotes=False)
 
 

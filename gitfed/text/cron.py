@@ -81,10 +81,10 @@ def next_run(expression: str, zone: str, after: datetime) -> datetime | None:
         wall = _after(plain, (at + offset).replace(tzinfo=None))
         if wall is None:
             return None
-        found = wall.replace(tzinfo=UTC) - offset
-        change = _next_change(where, since, found)
+        due = wall.replace(tzinfo=UTC) - offset
+        change = _next_change(where, since, due)
         if change is None:
-            return found
+            return due
         at, since = change - _SECOND, change  # the clocks show something else from then on
 
 
@@ -161,14 +161,14 @@ def _offset(zone: zoneinfo.ZoneInfo, when: datetime) -> timedelta:
 
 def _next_change(zone: zoneinfo.ZoneInfo, since: datetime, until: datetime) -> datetime | None:
     """The first second after `since`, and not after `until`, at which the offset is another one."""
-    known = _offset(zone, since)
+    offset = _offset(zone, since)
     before = since
     while before < until:
         after = min(before + _STRIDE, until)
-        if _offset(zone, after) != known:
+        if _offset(zone, after) != offset:
             while after - before > _SECOND:
                 middle = (before + (after - before) / 2).replace(microsecond=0)
-                if _offset(zone, middle) == known:
+                if _offset(zone, middle) == offset:
                     before = middle
                 else:
                     after = middle

@@ -52,7 +52,7 @@ def _block(text: str, at: int, indent: int) -> tuple[Any, int]:
         items = lines.group()[len(pad) + 2 : -1].split(f"\n{pad}- ")
         read = [_known(item, indent + 2) if len(item) <= _SHORT else _item(item, indent + 2) for item in items]
         return read, lines.end()
-    found: dict[str, Any] = {}
+    members: dict[str, Any] = {}
     while text.startswith(pad, at):
         member = _MEMBER.match(text, at + indent)
         if member is None:
@@ -61,12 +61,12 @@ def _block(text: str, at: int, indent: int) -> tuple[Any, int]:
         name = orjson.loads(key) if key.startswith('"') else key
         at = member.end()
         if said is not None:
-            found[name] = _scalar(said)
+            members[name] = _scalar(said)
         else:
-            found[name], at = _block(text, at, indent if text.startswith(f"{pad}- ", at) else indent + 2)
-    if not found:
+            members[name], at = _block(text, at, indent if text.startswith(f"{pad}- ", at) else indent + 2)
+    if not members:
         raise NotEmitted("no member")
-    return found, at
+    return members, at
 
 
 @lru_cache(maxsize=_DEEPEST + 1)

@@ -25,12 +25,12 @@ class IdentityMemo(Generic[T, V]):
         self._known: dict[int, tuple[T, V]] = {}
 
     def __call__(self, value: T) -> V:
-        known = self._known.get(id(value))
-        if known is None:
+        cached = self._known.get(id(value))
+        if cached is None:
             if self._most is not None and len(self._known) >= self._most:
                 self._known.clear()
-            known = self._known[id(value)] = value, self._make(value)
-        return known[1]
+            cached = self._known[id(value)] = value, self._make(value)
+        return cached[1]
 
     def clear(self) -> None:
         self._known.clear()

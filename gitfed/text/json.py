@@ -13,14 +13,14 @@ from typing import Any, NoReturn
 
 from gitfed.text import scalars
 from gitfed.text.construct import MERGE as MERGE
-from gitfed.text.construct import Event, Fault, Stop
+from gitfed.text.construct import Fault, Stop, YamlEvent
 
 _TOKEN = re.compile(r'[{}\[\]:,]|"(?:[^"\\]|\\.)*"|[^\s{}\[\]:,"]+')
 _BLANK = re.compile(r"[ \t\r\n]*")
 _NESTED_TOO_DEEPLY = 1000
 
 
-def events(text: str) -> Iterator[Event]:
+def events(text: str) -> Iterator[YamlEvent]:
     """Events of every value in the text. Raises `Stop` at the first syntax error."""
     if fault := _too_deep(text):
         raise Stop(fault)
@@ -40,7 +40,7 @@ def events(text: str) -> Iterator[Event]:
         position = _end_of_blanks(text, end)
 
 
-def _document(text: str, start: int, end: int) -> Iterator[Event]:
+def _document(text: str, start: int, end: int) -> Iterator[YamlEvent]:
     line, column = _place(text, start)
     line_start = start - column + 1
     yield "document", line, column, None, "", None, None

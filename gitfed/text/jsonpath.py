@@ -53,9 +53,9 @@ def label_value(text: str, document: Any) -> str:
     value = "".join(part for values in results for part in _printed(values))
     if selector.is_value(value):
         return value
-    values = [one for values in results for one in values]
-    found = _described(values[0]) if len(values) == 1 else f"{value!r:.80}"
-    raise JsonPathError(f"{text}: found {found}, which is no label value")
+    values = [value for values in results for value in values]
+    what = _described(values[0]) if len(values) == 1 else f"{value!r:.80}"
+    raise JsonPathError(f"{text}: found {what}, which is no label value")
 
 
 @lru_cache(maxsize=1024)
@@ -124,8 +124,8 @@ def _linked(link: Link, values: Sequence[Any]) -> Sequence[Any]:
 
 def _members(name: str, values: Sequence[Any]) -> Sequence[Any]:
     member = ng.Fields(name)
-    found = [hit.value for value in values if isinstance(value, dict) for hit in member.find(value)]
-    if values and not found:
+    hits = [hit.value for value in values if isinstance(value, dict) for hit in member.find(value)]
+    if values and not hits:
         value = values[0]
         if isinstance(value, dict):
             names = sorted(value)
@@ -133,7 +133,7 @@ def _members(name: str, values: Sequence[Any]) -> Sequence[Any]:
             there = f"there are {', '.join(names[:_NAMES_SHOWN])}{more}" if names else "there are none"
             raise _Missing(f"there is no member {_quoted(name)} ({there})")
         raise _Missing(f"there is no member {_quoted(name)} in {_described(value)}")
-    return found
+    return hits
 
 
 def _items(which: Slice, value: Any) -> Sequence[Any]:

@@ -42,7 +42,7 @@ class Slice:
     def __str__(self) -> str:
         if self.single:
             return f"[{self.start}]"
-        shown = ["" if one is None else str(one) for one in (self.start, self.end)]
+        shown = ["" if bound is None else str(bound) for bound in (self.start, self.end)]
         return f"[{':'.join([*shown, *([] if self.step is None else [str(self.step)])])}]"
 
 
@@ -129,12 +129,12 @@ def _template(reader: _Reader, *, depth: int) -> Template:
     """Up to the end of the text, or to the `{end}` of the loop that this is the body of. `depth`: loops around it."""
     if depth > _DEEPEST:
         raise reader.error(f"more than {_DEEPEST} ranges inside each other")
-    found: list[str | Chain | Loop] = []
+    parts: list[str | Chain | Loop] = []
     while reader.peek():
         brace = reader.text.find("{", reader.at)
         if brace != reader.at:
             end = len(reader.text) if brace < 0 else brace
-            found.append(reader.text[reader.at : end])
+            parts.append(reader.text[reader.at : end])
             reader.at = end
             continue
         start = reader.at
@@ -142,15 +142,15 @@ def _template(reader: _Reader, *, depth: int) -> Template:
         if word == "end":
             if not depth:
                 raise reader.error("{end} without {range}", start)
-            return tuple(found)
+            return tuple(parts)
         chain = _action(reader, start)
         if word == "range":
-            found.append(Loop(chain, _template(reader, depth=depth + 1)))
+            parts.append(Loop(chain, _template(reader, depth=depth + 1)))
         else:
-            found.append(chain)
+            parts.append(chain)
     if depth:
         raise reader.error("{range} without {end}")
-    return tuple(found)
+    return tuple(parts)
 
 
 def _keyword(reader: _Reader) -> str:
@@ -236,8 +236,8 @@ def _name(reader: _Reader) -> Name | Every:
 
 
 def _number(reader: _Reader) -> int | float:
-    found = _NUMBER.match(reader.text, reader.at)
-    text = found.group() if found else ""
+    match = _NUMBER.match(reader.text, reader.at)
+    text = match.group() if match else ""
     try:
         value: int | float = float(text) if "." in text else int(text)
     except ValueError:
@@ -268,14 +268,14 @@ def _bracket(reader: _Reader) -> Link:
     """`[…]`: one selector, or several between commas."""
     start = reader.at
     reader.at += 1
-    found: list[Link] = []
+    links: list[Link] = []
     while True:
         reader.skip_blanks()
         if reader.peek() in ("'", '"'):
-            found.append(Name(_quoted(reader)))
+            links.append(Name(_quoted(reader)))
         else:
             end = next((i for i in range(reader.at, len(reader.text)) if reader.text[i] in "],}\n"), len(reader.text))
-            found.append(_index(reader, reader.text[reader.at : end].strip()))
+            links.append(_index(reader, reader.text[reader.at : end].strip()))
             reader.at = end
         reader.skip_blanks()
         char = reader.peek()
@@ -283,19 +283,19 @@ def _bracket(reader: _Reader) -> Link:
             raise reader.error("a bracket is not closed", start)
         reader.at += 1
         if char == "]":
-            return found[0] if len(found) == 1 else Union(tuple((link,) for link in found))
+            return links[0] if len(links) == 1 else Union(tuple((link,) for link in links))
 
 
 def _index(reader: _Reader, text: str) -> Slice:
     if text == "*":
         return Slice()
     match = _INDEX.fullmatch(text)
-    if match is None or any(one in ("-", ":-") for one in match.groups()):
+    if match is None or any(part in ("-", ":-") for part in match.groups()):
         raise reader.error(f"{text!r} is neither an index nor a quoted name")
     first, second, third = match.groups()
     if second is None:
         return Slice(int(first or 0), single=True)
-    start, end, step = (int(one.lstrip(":")) if one and one != ":" else None for one in (first, second, third))
+    start, end, step = (int(part.lstrip(":")) if part and part != ":" else None for part in (first, second, third))
     if step is not None and step <= 0:
         raise reader.error("the step of a slice must be greater than 0")
     return Slice(start, end, step)
@@ -312,16 +312,16 @@ def _filter(reader: _Reader) -> Filter:
         if reader.peek() in ("'", '"'):
             _quoted(reader)
             continue
-        found = _SIGNS.match(reader.text, reader.at)
-        if found is None:
+        sign = _SIGNS.match(reader.text, reader.at)
+        if sign is None:
             reader.at += 1
             continue
         if operator:
             raise reader.error("a filter has one comparison only")
-        if found.group() not in OPERATORS:
-            raise reader.error(f"{found.group()!r} is no comparison ({', '.join(OPERATORS)} are)")
-        operator, split = found.group(), reader.at
-        reader.at = found.end()
+        if sign.group() not in OPERATORS:
+            raise reader.error(f"{sign.group()!r} is no comparison ({', '.join(OPERATORS)} are)")
+        operator, split = sign.group(), reader.at
+        reader.at = sign.end()
     text = reader.text[begin : reader.at]
     reader.at += 2
     if not operator:

@@ -1,4 +1,4 @@
-"""Moments that somebody else wrote down: RFC 3339, and whatever else stands in its place.
+"""Times that other programs and people wrote: RFC 3339, or any other text in its place.
 
 A commit, a state branch and a member's objects may hold any text. What is no moment, or one that no calendar can reckon
 with (the last hours of the year 9999), is None here, so that nothing further on has to think of it.

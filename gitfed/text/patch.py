@@ -22,7 +22,7 @@ class PatchError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Operation:
+class PatchOperation:
     op: str
     """add, remove, replace, test, move or copy."""
     path: str
@@ -31,12 +31,14 @@ class Operation:
     """`from` of move and copy."""
 
 
-def read(operations: Iterable[Mapping[str, Any]]) -> tuple[Operation, ...]:
+def read(operations: Iterable[Mapping[str, Any]]) -> tuple[PatchOperation, ...]:
     """Operations from their JSON form."""
-    return tuple(Operation(item["op"], item["path"], item.get("value"), item.get("from", "")) for item in operations)
+    return tuple(
+        PatchOperation(item["op"], item["path"], item.get("value"), item.get("from", "")) for item in operations
+    )
 
 
-def apply(document: Any, operations: Iterable[Operation], *, negative: bool = False) -> Any:
+def apply(document: Any, operations: Iterable[PatchOperation], *, negative: bool = False) -> Any:
     """The document after all operations. Raises PatchError for the first one that fails.
 
     `negative` lets remove and replace count list elements from the end.
@@ -53,7 +55,7 @@ def apply(document: Any, operations: Iterable[Operation], *, negative: bool = Fa
     return document
 
 
-def _apply(document: Any, operation: Operation, negative: bool) -> Any:
+def _apply(document: Any, operation: PatchOperation, negative: bool) -> Any:
     path = pointer.parse(operation.path)
     match operation.op:
         case "add":

@@ -10,16 +10,16 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from gitfed.text.construct import MERGE, Event, Stop
+from gitfed.text.construct import MERGE, Stop, YamlEvent
 
 
 @dataclass(slots=True)
-class Place:
+class Position:
     """Where a value and its key stand, and the same for what is below it."""
 
     line: int
     column: int
-    members: dict[str | int, Place] = field(default_factory=dict)
+    members: dict[str | int, Position] = field(default_factory=dict)
 
     def at(self, path: Iterable[str | int]) -> tuple[int, int]:
         """Position of the key (or list item) at `path`, else of the deepest part of it that exists."""
@@ -32,16 +32,16 @@ class Place:
         return place.line, place.column
 
 
-def place_tree(events: Iterator[Event]) -> tuple[Place, ...]:
+def place_tree(events: Iterator[YamlEvent]) -> tuple[Position, ...]:
     """Positions of every member. A place's line and column are its key's; a list item's are its own."""
-    trees: list[Place] = []
-    stack: list[tuple[Place, bool]] = []
+    trees: list[Position] = []
+    stack: list[tuple[Position, bool]] = []
     keys: list[tuple[str, int, int] | None] = []
-    anchors: dict[str, Place] = {}
-    merging: list[tuple[Place, Place]] = []
+    anchors: dict[str, Position] = {}
+    merging: list[tuple[Position, Position]] = []
 
-    def enter(line: int, column: int, anchor: str | None, known: Place | None = None) -> Place:
-        place = Place(line, column, known.members if known else {})
+    def enter(line: int, column: int, anchor: str | None, aliased: Position | None = None) -> Position:
+        place = Position(line, column, aliased.members if aliased else {})
         if not stack:
             trees.append(place)
         else:
@@ -67,11 +67,11 @@ def place_tree(events: Iterator[Event]) -> tuple[Place, ...]:
             stack.pop()
             keys.pop()
         elif kind == "alias":
-            known = anchors.get(anchor or "")
+            aliased = anchors.get(anchor or "")
             if stack and stack[-1][1] and keys[-1] is None:
                 keys[-1] = ("*" + (anchor or ""), line, column)
             else:
-                enter(line, column, None, known)
+                enter(line, column, None, aliased)
         elif kind == "scalar":
             if stack and stack[-1][1] and keys[-1] is None:
                 name = text if isinstance(value, str) or value is MERGE or value is None else _name(value)
@@ -86,7 +86,7 @@ def place_tree(events: Iterator[Event]) -> tuple[Place, ...]:
     return tuple(trees)
 
 
-def _until_stop(events: Iterator[Event]) -> Iterator[Event]:
+def _until_stop(events: Iterator[YamlEvent]) -> Iterator[YamlEvent]:
     """What could be read of a broken file still has positions."""
     try:
         yield from events

@@ -4,7 +4,7 @@ A quantity is a number with at most nine digits after the point and a habit of h
 kept as whole billionths, so that sums and comparisons are exact and no float is ever involved; finer amounts are
 rounded away from zero, as Kubernetes does. Two quantities are equal when their amounts are (`1Gi` = `1024Mi`).
 
-Which resources print in powers of 1024 is decided by whoever knows what the number means, not here.
+Which resources print in powers of 1024 is decided by the caller, who knows what the number means.
 """
 
 from __future__ import annotations
@@ -96,10 +96,10 @@ def parse(value: Scalar) -> Quantity:
 @lru_cache(maxsize=4096)
 def _parse(text_: str) -> Quantity:
     number = text_.rstrip("numkMGTPEi")
-    known = _WHOLE.get(text_[len(number) :])
-    if known is not None and number.isascii() and number.isdigit() and len(number) <= _MOST_DIGITS:
+    unit = _WHOLE.get(text_[len(number) :])
+    if unit is not None and number.isascii() and number.isdigit() and len(number) <= _MOST_DIGITS:
         # What nearly all are: a whole number of a unit that is a whole number of billionths.
-        return Quantity(int(number) * known[0], known[1])
+        return Quantity(int(number) * unit[0], unit[1])
     match = _SHAPE.fullmatch(text_)
     if match is None:
         raise QuantityError(f"{_shown(text_)} is no quantity (examples: 500m, 2, 1.5Gi)")

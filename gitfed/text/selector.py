@@ -52,15 +52,15 @@ def from_body(body: Mapping[str, Any]) -> Predicate:
 def from_text(text: str) -> Predicate:
     """From the form of a query, `app=web,tier!=db,env in (a,b),!old`. Raises UsageError."""
     requirements = [_requirement(part.strip()) for part in _COMMA.split(text)] if text.strip() else []
-    if fault := next((fault for one in requirements if (fault := _fault(*one))), ""):
+    if fault := next((fault for requirement in requirements if (fault := _fault(*requirement))), ""):
         raise UsageError(fault)
     return compile({}, requirements)
 
 
 def labels_needed(text: str) -> Mapping[str, str]:
     """Of the form of a query: labels that everything has which it matches."""
-    found = (_requirement(part.strip()) for part in _COMMA.split(text)) if text.strip() else ()
-    return {key: values[0] for key, operator, values in found if operator == "In" and len(values) == 1}
+    requirements = (_requirement(part.strip()) for part in _COMMA.split(text)) if text.strip() else ()
+    return {key: values[0] for key, operator, values in requirements if operator == "In" and len(values) == 1}
 
 
 _COMMA = re.compile(r",(?![^(]*\))")
@@ -79,9 +79,9 @@ def _requirement(text: str) -> Requirement:
 
 def problems(match_labels: Mapping[str, str], expressions: Iterable[Requirement]) -> list[str]:
     """Why the selector can never match, one sentence for each requirement that is at fault."""
-    found = [_fault(key, "In", (value,)) for key, value in match_labels.items()]
-    found += [_fault(key, operator, tuple(values)) for key, operator, values in expressions]
-    return [fault for fault in found if fault]
+    faults = [_fault(key, "In", (value,)) for key, value in match_labels.items()]
+    faults += [_fault(key, operator, tuple(values)) for key, operator, values in expressions]
+    return [fault for fault in faults if fault]
 
 
 def is_key(text: str) -> bool:

@@ -22,14 +22,14 @@ from yaml._yaml import CParser
 
 from gitfed.text import json, scalars
 from gitfed.text.construct import Document as Document
-from gitfed.text.construct import Event, Fault, Stop, Stream, YamlError, build
-from gitfed.text.construct import Limits as Limits
+from gitfed.text.construct import Fault, Stop, Stream, YamlError, YamlEvent, build
+from gitfed.text.construct import YamlLimits as YamlLimits
 from gitfed.text.emit import dump as dump
 from gitfed.text.emit import dump_many as dump_many
-from gitfed.text.positions import Place as Place
+from gitfed.text.positions import Position as Position
 from gitfed.text.positions import place_tree
 
-DEFAULT_LIMITS = Limits()
+DEFAULT_LIMITS = YamlLimits()
 
 _TAG = "tag:yaml.org,2002:"
 _TYPES: dict[str, tuple[type, ...]] = {
@@ -40,7 +40,7 @@ _TYPES: dict[str, tuple[type, ...]] = {
 }
 
 
-def parse(data: bytes, *, limits: Limits = DEFAULT_LIMITS, is_json: bool = False) -> Stream:
+def parse(data: bytes, *, limits: YamlLimits = DEFAULT_LIMITS, is_json: bool = False) -> Stream:
     """Every document of a file, and everything that is wrong with it. Never raises for bad content.
 
     Values are plain JSON: dicts with text keys, lists, text, ints of 64 bits, finite floats, bools, None. Values that
@@ -50,7 +50,7 @@ def parse(data: bytes, *, limits: Limits = DEFAULT_LIMITS, is_json: bool = False
     return build(_events(data, is_json), limits)
 
 
-def load_all(data: bytes, *, limits: Limits = DEFAULT_LIMITS) -> list[Any]:
+def load_all(data: bytes, *, limits: YamlLimits = DEFAULT_LIMITS) -> list[Any]:
     """The documents' values without empty ones. Raises `YamlError` with `line:column: message` on the first fault."""
     stream = parse(data, limits=limits)
     _raise_first(stream.faults)
@@ -68,7 +68,7 @@ def load_one_lenient(text: str) -> Any:
     return stream.documents[0].value if stream.documents else None
 
 
-def places(data: bytes, *, is_json: bool = False) -> tuple[Place, ...]:
+def places(data: bytes, *, is_json: bool = False) -> tuple[Position, ...]:
     """One tree of positions per document, for a file that `parse` accepted. Costs a second parse: for messages only."""
     return place_tree(_events(data, is_json))
 
@@ -85,14 +85,14 @@ def _raise_first(faults: tuple[Fault, ...]) -> None:
             raise YamlError(fault)
 
 
-def _first_document(events: Iterator[Event]) -> Iterator[Event]:
+def _first_document(events: Iterator[YamlEvent]) -> Iterator[YamlEvent]:
     for event in events:
         yield event
         if event[0] == "end document":
             return
 
 
-def _events(data: bytes, is_json: bool) -> Iterator[Event]:
+def _events(data: bytes, is_json: bool) -> Iterator[YamlEvent]:
     text = _decoded(data)
     yield from json.events(text) if is_json else _yaml_events(text)
 
@@ -122,7 +122,7 @@ def _end_of(text: str) -> tuple[int, int]:
     return text.count("\n") + 1, len(text) - text.rfind("\n")
 
 
-def _yaml_events(text: str) -> Iterator[Event]:
+def _yaml_events(text: str) -> Iterator[YamlEvent]:
     """libyaml's events as plain tuples. Raises `Stop` at the first syntax error."""
     get_event: Callable[[], Any] = CParser(text).get_event
     try:

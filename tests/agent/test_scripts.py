@@ -12,7 +12,7 @@ from gitfed.agent_protocol import values
 from gitfed.errors import LinkError
 from gitfed.interpret import customized
 from gitfed.interpret.native import Native
-from gitfed.interpret.registry import Answer, Interpreter, Operation, Unknown
+from gitfed.interpret.registry import Interpretation, Interpreter, Operation, Unknown
 from gitfed.model.base import Body
 from gitfed.model.fleet import Health
 from gitfed.model.plan import Action
@@ -138,7 +138,7 @@ def test_a_rule_with_scripts_is_asked_here_under_the_name_of_its_source() -> Non
     found = _interpreter(
         values.Rule("v1", "ConfigMap", "InterpretHealth", "customization", (at,)), **{at.digest: HEALTH.text}
     )
-    assert found.health(MAP) == Answer(False, "customization")
+    assert found.health(MAP) == Interpretation(False, "customization")
 
 
 def test_a_rule_without_scripts_is_asked_at_the_hub_only() -> None:

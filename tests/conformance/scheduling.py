@@ -10,7 +10,7 @@ from typing import Any
 
 from gitfed.documents import facts
 from gitfed.interpret.native import Native
-from gitfed.interpret.registry import Answer, Interpreter
+from gitfed.interpret.registry import Interpretation, Interpreter
 from gitfed.model.decisions import Share
 from gitfed.model.declared.policy import Placement, Propagation
 from gitfed.model.fleet import ApiEnablements
@@ -55,7 +55,7 @@ def request(case: Mapping[str, Any]) -> schedule.Request:
     template, binding = case["template"], case["binding"] or {}
     spec, status = binding.get("spec") or {}, binding.get("status") or {}
     answer = Interpreter([Native()]).replicas(template)
-    assert isinstance(answer, Answer)
+    assert isinstance(answer, Interpretation)
     count, requirements = answer.value
     return schedule.Request(
         placement=placement(case),

@@ -28,7 +28,7 @@ from gitfed.edges.lua.request import Request, ScriptError
 from gitfed.edges.lua.runtime import Runtime
 from gitfed.errors import ClusterError, GitfedError
 from gitfed.interpret import kube_module, responses
-from gitfed.interpret.registry import Inputs, InterpretError, Operation
+from gitfed.interpret.registry import InterpretError, Operation, OperationInputs
 from gitfed.model import operator_orders
 from gitfed.model.base import Commit, Kind, Severity
 from gitfed.model.fleet import Health
@@ -242,7 +242,7 @@ def webhook(document: Any) -> None:
         return
     for operation in Operation:
         with contextlib.suppress(InterpretError):
-            responses.kept(operation, Inputs(_OBJECT, observed=_OBJECT, replicas=2, items=[]), document)
+            responses.kept(operation, OperationInputs(_OBJECT, observed=_OBJECT, replicas=2, items=[]), document)
 
 
 @cache

@@ -13,7 +13,7 @@ import pytest
 from gitfed.edges import catalogue
 from gitfed.edges.lua import Lua
 from gitfed.interpret import bundled
-from gitfed.interpret.bundled import Case, CatalogueError
+from gitfed.interpret.bundled import BundledCase, CatalogueError
 from gitfed.interpret.registry import Interpreter
 from tests.conformance import native
 
@@ -30,14 +30,14 @@ def interpreter() -> Iterator[Interpreter]:
 
 
 @pytest.mark.parametrize("case", CASES, ids=[f"{case.path}: {case.operation}, {case.name}" for case in CASES])
-def test_case_of_the_catalogue(case: Case, interpreter: Interpreter) -> None:
+def test_case_of_the_catalogue(case: BundledCase, interpreter: Interpreter) -> None:
     subject = case.inputs.get("object") or case.inputs["desired"]
     assert interpreter.handles(subject, case.operation)
     recorded = {"id": case.name, "operation": case.operation, **case.inputs, "expect": _expected(case)}
     assert native.check(recorded, interpreter) == []
 
 
-def _expected(case: Case) -> object:
+def _expected(case: BundledCase) -> object:
     return {"error": True, "message": "it must fail"} if case.expect == {"error": True} else case.expect
 
 

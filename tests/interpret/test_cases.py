@@ -9,7 +9,7 @@ import pytest
 from gitfed.edges import catalogue
 from gitfed.edges.lua import Lua
 from gitfed.interpret import bundled, cases, judge
-from gitfed.interpret.registry import Inputs, Interpreter, InterpretError, Operation, Replicas
+from gitfed.interpret.registry import Interpreter, InterpretError, Operation, OperationInputs, Replicas
 
 BODY = {"apiVersion": "e.com/v1", "kind": "Widget", "metadata": {"name": "w"}, "spec": {"size": 1, "none": {}}}
 
@@ -25,7 +25,7 @@ class Gives:
     def handles(self, api_version: str, kind: str, operation: Operation) -> bool:
         return kind == "Widget"
 
-    def answer(self, operation: Operation, inputs: Inputs) -> Any:
+    def answer(self, operation: Operation, inputs: OperationInputs) -> Any:
         if isinstance(self.value, Exception):
             raise self.value
         return self.value

@@ -9,7 +9,7 @@ import pytest
 from gitfed.interpret import collect
 from gitfed.interpret.collect import Collected
 from gitfed.interpret.native import Native
-from gitfed.interpret.registry import Inputs, Interpreter, InterpretError, Operation
+from gitfed.interpret.registry import Interpreter, InterpretError, Operation, OperationInputs
 from gitfed.model.fleet import Health
 
 BODY = {"apiVersion": "e.com/v1", "kind": "Widget", "metadata": {"name": "w"}, "status": {"n": 1}}
@@ -22,7 +22,7 @@ class Rule:
     def handles(self, api_version: str, kind: str, operation: Operation) -> bool:
         return operation is Operation.HEALTH
 
-    def answer(self, operation: Operation, inputs: Inputs) -> Any:
+    def answer(self, operation: Operation, inputs: OperationInputs) -> Any:
         if isinstance(self.given, Exception):
             raise self.given
         return self.given

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from gitfed.interpret.conditions import Conditions, healthy
 from gitfed.interpret.native import Native
-from gitfed.interpret.registry import Answer, Inputs, Interpreter, InterpretError, Operation, Unknown
+from gitfed.interpret.registry import Interpretation, Interpreter, InterpretError, Operation, OperationInputs, Unknown
 
 
 def bucket(status: Any = None, generation: int | None = 3) -> dict[str, Any]:
@@ -76,7 +76,7 @@ def test_without_a_generation_there_is_nothing_to_wait_for() -> None:
 @pytest.mark.parametrize("conditions", ["Ready", [1], {"type": "Ready"}])
 def test_conditions_of_another_shape_are_an_error(conditions: Any) -> None:
     with pytest.raises(InterpretError) as caught:
-        Conditions().answer(Operation.HEALTH, Inputs(bucket({"conditions": conditions})))
+        Conditions().answer(Operation.HEALTH, OperationInputs(bucket({"conditions": conditions})))
     assert str(caught.value) == "status.conditions is no list of objects"
 
 
@@ -101,7 +101,7 @@ def test_nothing_but_health_is_answered() -> None:
 
 def test_an_answer_names_its_source() -> None:
     interpreter = Interpreter([Native(), Conditions()])
-    assert interpreter.health(bucket(told(("Ready", "False")))) == Answer(False, "conditions")
+    assert interpreter.health(bucket(told(("Ready", "False")))) == Interpretation(False, "conditions")
     assert isinstance(interpreter.health(bucket({"conditions": "x"})), Unknown)
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from gitfed.interpret import customized
 from gitfed.interpret.native import Native
-from gitfed.interpret.registry import Answer, Inputs, Interpreter, Operation, Replicas, Unknown
+from gitfed.interpret.registry import Interpretation, Interpreter, Operation, OperationInputs, Replicas, Unknown
 from gitfed.interpret.scripted import FUNCTIONS, Scripted
 from gitfed.model.base import Origin
 from gitfed.model.declared.interpreter import ResourceInterpreterCustomization
@@ -199,7 +199,7 @@ def test_an_answer_of_the_wrong_shape_is_the_fault_of_the_script(
 
 def test_replicas_are_cut_to_a_whole_number_and_amounts_become_canonical() -> None:
     asked = {"resourceRequest": {"cpu": 0.25, "memory": "1024Mi"}, "colour": "red", "priorityClassName": ""}
-    assert answering(Operation.REPLICA, 2.9, asked).replicas(WIDGET) == Answer(
+    assert answering(Operation.REPLICA, 2.9, asked).replicas(WIDGET) == Interpretation(
         Replicas(2, {"resourceRequest": {"cpu": "250m", "memory": "1Gi"}}), "script"
     )
 
@@ -208,7 +208,7 @@ def test_aggregation_changes_the_status_and_nothing_else() -> None:
     returned = {"apiVersion": "example.com/v1", "kind": "Widget", "spec": {"lost": True}, "status": {"n": 1, "e": []}}
     template = {**WIDGET, "spec": {"empty": {}}, "status": {"old": 1}}
     answer = answering(Operation.AGGREGATE, returned).aggregate_status(template, [], "")
-    assert answer == Answer({**WIDGET, "spec": {"empty": {}}, "status": {"n": 1}}, "script")
+    assert answer == Interpretation({**WIDGET, "spec": {"empty": {}}, "status": {"n": 1}}, "script")
 
 
 def test_dependencies_are_united_sorted_and_unique() -> None:
@@ -222,7 +222,7 @@ def test_dependencies_are_united_sorted_and_unique() -> None:
 
     rules = {("example.com/v1", "Widget", Operation.DEPENDENCY): (Script("1", ""), Script("2", ""))}
     answer = Interpreter([Scripted("script", rules, run)]).dependencies(WIDGET)
-    assert isinstance(answer, Answer)
+    assert isinstance(answer, Interpretation)
     assert [one["name"] for one in answer.value] == ["a", "b", "c"]
 
 
@@ -241,11 +241,13 @@ def test_what_is_going_to_be_asked_is_asked_at_once() -> None:
     bodies = [{**WIDGET, "metadata": {"name": name}} for name in "abcd"]
     rules = {("example.com/v1", "Widget", Operation.REPLICA): (Script("s", "…"),)}
     interpreter = Interpreter([Scripted("script", rules, run), Native()])
-    assert interpreter.replicas(bodies[2]) == Answer(Replicas(5, None), "script")
-    interpreter.prepare([*((Operation.REPLICA, Inputs(body)) for body in bodies), (Operation.HEALTH, Inputs(WIDGET))])
+    assert interpreter.replicas(bodies[2]) == Interpretation(Replicas(5, None), "script")
+    interpreter.prepare(
+        [*((Operation.REPLICA, OperationInputs(body)) for body in bodies), (Operation.HEALTH, OperationInputs(WIDGET))]
+    )
     assert batches == [["c"], ["a", "b", "d"]]
     failed = Unknown("Widget InterpretReplica: b:1: no", "script")
-    good = Answer(Replicas(5, None), "script")
+    good = Interpretation(Replicas(5, None), "script")
     assert [interpreter.replicas(body) for body in bodies] == [good, failed, good, good]
     assert batches == [["c"], ["a", "b", "d"]]
     assert interpreter.replicas(bodies[1]) == failed
@@ -263,9 +265,9 @@ def test_an_answer_that_was_found_ahead_is_for_that_question_only() -> None:
         return [Returned(("table",), ({**WIDGET, "n": call.arguments[1]},)) for call in calls]
 
     interpreter = Interpreter([Scripted("script", rules, run)])
-    interpreter.prepare([(Operation.REVISE, Inputs(WIDGET, replicas=n)) for n in (1, 2)])
+    interpreter.prepare([(Operation.REVISE, OperationInputs(WIDGET, replicas=n)) for n in (1, 2)])
     for n in (2, 3, 1):
         found = interpreter.revise_replica(WIDGET, n)
-        assert isinstance(found, Answer)
+        assert isinstance(found, Interpretation)
         assert found.value["n"] == n
     assert asked == [1, 2, 3]

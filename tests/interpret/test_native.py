@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from gitfed.interpret.native import Native
 from gitfed.interpret.native.replicas import requirements
-from gitfed.interpret.registry import Answer, Interpreter, Unknown
+from gitfed.interpret.registry import Interpretation, Interpreter, Unknown
 
 INTERPRETER = Interpreter([Native()])
 
@@ -80,7 +80,7 @@ def test_dependencies_are_unique_and_sorted() -> None:
     }
     body = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "namespace": "shop"}, "spec": pod}
     answer = INTERPRETER.dependencies(body)
-    assert isinstance(answer, Answer)
+    assert isinstance(answer, Interpretation)
     assert [(item["kind"], item["name"], item["namespace"]) for item in answer.value] == [
         ("ConfigMap", "m", "shop"),
         ("Secret", "a", "shop"),
@@ -100,7 +100,7 @@ def test_nothing_is_retained_in_what_is_no_object(kind: tuple[str, str]) -> None
 def test_a_deployment_that_reports_nothing_yet_still_says_which_generation_it_is_of() -> None:
     stamped = {"annotations": {"resourcetemplate.karmada.io/generation": "2"}}
     fresh = {**workload(), "metadata": {"name": "d", "generation": 3, **stamped}, "status": {}}
-    assert INTERPRETER.status(fresh) == Answer({"generation": 3, "resourceTemplateGeneration": 2}, "native")
+    assert INTERPRETER.status(fresh) == Interpretation({"generation": 3, "resourceTemplateGeneration": 2}, "native")
 
 
 def test_null_elements_and_amounts_count_as_empty_ones() -> None:
@@ -111,7 +111,7 @@ def test_null_elements_and_amounts_count_as_empty_ones() -> None:
 def test_an_import_without_a_namespace_refers_to_objects_without_one() -> None:
     body = {"apiVersion": "multicluster.x-k8s.io/v1alpha1", "kind": "ServiceImport", "metadata": {"name": "db"}}
     answer = INTERPRETER.dependencies(body)
-    assert isinstance(answer, Answer)
+    assert isinstance(answer, Interpretation)
     assert answer.value[1] == {"apiVersion": "v1", "kind": "Service", "name": "derived-db"}
 
 
@@ -120,14 +120,14 @@ def test_an_account_keeps_its_own_entries_and_gets_new_ones_once() -> None:
     desired = {**account, "secrets": [{"name": "a"}, {"name": "a"}]}
     observed = {**account, "secrets": [{"name": "a"}, {"name": "t"}, {"name": "t", "namespace": "x"}]}
     answer = INTERPRETER.retain(desired, observed)
-    assert isinstance(answer, Answer)
+    assert isinstance(answer, Interpretation)
     assert answer.value["secrets"] == [{"name": "a"}, {"name": "a"}, {"name": "t"}]
 
 
 def test_the_first_report_on_a_disruption_budget_is_written_even_if_all_zero() -> None:
     budget = {"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": {"name": "b", "namespace": "shop"}}
     answer = INTERPRETER.aggregate_status(budget, [], "2026-01-02T03:04:05Z")
-    assert isinstance(answer, Answer)
+    assert isinstance(answer, Interpretation)
     assert answer.value["status"] == {
         "currentHealthy": 0,
         "desiredHealthy": 0,
@@ -141,7 +141,7 @@ def test_ports_of_a_balancer_and_active_jobs_have_only_members_that_say_somethin
     ports = [{"port": 443, "error": ""}, {"port": 443, "protocol": ""}]
     report = {"clusterName": "m", "status": {"loadBalancer": {"ingress": [{"ip": "10.0.0.1", "ports": ports}]}}}
     answer = INTERPRETER.aggregate_status(ingress, [report], "2026-01-02T03:04:05Z")
-    assert isinstance(answer, Answer)
+    assert isinstance(answer, Interpretation)
     assert answer.value["status"]["loadBalancer"]["ingress"][0]["ports"] == [
         {"port": 443, "protocol": ""},
         {"port": 443, "protocol": "", "error": ""},  # an error without words is one
@@ -149,7 +149,7 @@ def test_ports_of_a_balancer_and_active_jobs_have_only_members_that_say_somethin
     cron = {"apiVersion": "batch/v1", "kind": "CronJob", "metadata": {"name": "c", "namespace": "shop"}}
     report = {"clusterName": "m", "status": {"active": [{"kind": "Job", "name": "c-1", "uid": ""}]}}
     answer = INTERPRETER.aggregate_status(cron, [report], "2026-01-02T03:04:05Z")
-    assert isinstance(answer, Answer)
+    assert isinstance(answer, Interpretation)
     assert answer.value["status"] == {"active": [{"kind": "Job", "name": "c-1"}]}
 
 
@@ -190,21 +190,21 @@ def test_no_content_whatever_makes_an_operation_crash(kind: tuple[str, str], spe
         INTERPRETER.aggregate_status(body, items, "2030-01-01T00:00:00Z"),
         INTERPRETER.dependencies(body),
     ):
-        assert isinstance(answer, Answer | Unknown)
+        assert isinstance(answer, Interpretation | Unknown)
 
 
 def test_an_ingress_depends_on_the_secret_of_each_host() -> None:
     tls = [{"secretName": "b"}, {"secretName": "a"}, {"secretName": "b"}]
     ingress = {"apiVersion": "networking.k8s.io/v1", "kind": "Ingress", "metadata": {"name": "i"}, "spec": {"tls": tls}}
     answer = INTERPRETER.dependencies(ingress)
-    assert isinstance(answer, Answer)
+    assert isinstance(answer, Interpretation)
     assert [item["name"] for item in answer.value] == ["a", "b", "b"]
 
 
 def aggregated(body: dict[str, Any], *statuses: dict[str, Any]) -> Any:
     items = [{"clusterName": f"m{number}", "status": status} for number, status in enumerate(statuses)]
     answer = INTERPRETER.aggregate_status(body, items, "2030-01-01T00:00:00Z")
-    assert isinstance(answer, Answer)
+    assert isinstance(answer, Interpretation)
     return answer.value["status"]
 
 

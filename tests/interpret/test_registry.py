@@ -7,12 +7,12 @@ from typing import Any
 from gitfed.interpret.native import Native
 from gitfed.interpret.registry import (
     DEFAULT,
-    Answer,
-    Inputs,
+    Interpretation,
     Interpreter,
     InterpretError,
     NoAnswer,
     Operation,
+    OperationInputs,
     Replicas,
     Unknown,
 )
@@ -28,7 +28,7 @@ class Source:
     def handles(self, api_version: str, kind: str, operation: Operation) -> bool:
         return kind == self.kind and operation in self.operations
 
-    def answer(self, operation: Operation, inputs: Inputs) -> Any:
+    def answer(self, operation: Operation, inputs: OperationInputs) -> Any:
         if isinstance(self.value, Exception):
             raise self.value
         return self.value
@@ -37,8 +37,10 @@ class Source:
 def test_the_first_source_that_handles_the_question_decides() -> None:
     own = Source("customization", Operation.REPLICA, value=Replicas(7, None))
     interpreter = Interpreter([own, Native()])
-    assert interpreter.replicas(DEPLOYMENT) == Answer(Replicas(7, None), "customization")
-    assert interpreter.revise_replica(DEPLOYMENT, 4) == Answer({**DEPLOYMENT, "spec": {"replicas": 4}}, "native")
+    assert interpreter.replicas(DEPLOYMENT) == Interpretation(Replicas(7, None), "customization")
+    assert interpreter.revise_replica(DEPLOYMENT, 4) == Interpretation(
+        {**DEPLOYMENT, "spec": {"replicas": 4}}, "native"
+    )
 
 
 def test_a_source_that_fails_is_final_and_nobody_else_is_asked() -> None:
@@ -54,14 +56,14 @@ def test_a_source_that_cannot_be_asked_may_answer_later() -> None:
 
 def test_a_question_that_nobody_handles_has_a_default() -> None:
     interpreter = Interpreter([])
-    assert interpreter.replicas(WIDGET) == Answer(Replicas(0, None), DEFAULT)
-    assert interpreter.components(WIDGET) == Answer((), DEFAULT)
-    assert interpreter.revise_replica(WIDGET, 3) == Answer(WIDGET, DEFAULT)
-    assert interpreter.retain(WIDGET, DEPLOYMENT) == Answer(WIDGET, DEFAULT)
-    assert interpreter.aggregate_status(WIDGET, [], "") == Answer(WIDGET, DEFAULT)
-    assert interpreter.status(WIDGET) == Answer({"x": 1}, DEFAULT)
-    assert interpreter.health(WIDGET) == Answer(True, DEFAULT)
-    assert interpreter.dependencies(WIDGET) == Answer((), DEFAULT)
+    assert interpreter.replicas(WIDGET) == Interpretation(Replicas(0, None), DEFAULT)
+    assert interpreter.components(WIDGET) == Interpretation((), DEFAULT)
+    assert interpreter.revise_replica(WIDGET, 3) == Interpretation(WIDGET, DEFAULT)
+    assert interpreter.retain(WIDGET, DEPLOYMENT) == Interpretation(WIDGET, DEFAULT)
+    assert interpreter.aggregate_status(WIDGET, [], "") == Interpretation(WIDGET, DEFAULT)
+    assert interpreter.status(WIDGET) == Interpretation({"x": 1}, DEFAULT)
+    assert interpreter.health(WIDGET) == Interpretation(True, DEFAULT)
+    assert interpreter.dependencies(WIDGET) == Interpretation((), DEFAULT)
     assert not interpreter.handles(WIDGET, Operation.HEALTH)
 
 
@@ -69,4 +71,4 @@ def test_the_exact_version_counts() -> None:
     interpreter = Interpreter([Native()])
     beta = {**DEPLOYMENT, "apiVersion": "apps/v1beta1"}
     assert interpreter.handles(DEPLOYMENT, Operation.REPLICA)
-    assert interpreter.replicas(beta) == Answer(Replicas(0, None), DEFAULT)
+    assert interpreter.replicas(beta) == Interpretation(Replicas(0, None), DEFAULT)

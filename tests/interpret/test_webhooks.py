@@ -11,7 +11,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gitfed.interpret import responses, webhooks
-from gitfed.interpret.registry import Answer, Inputs, Interpreter, InterpretError, Operation, Replicas, Unknown
+from gitfed.interpret.registry import (
+    Interpretation,
+    Interpreter,
+    InterpretError,
+    Operation,
+    OperationInputs,
+    Replicas,
+    Unknown,
+)
 from gitfed.model.base import Body
 from gitfed.model.declared.interpreter import ResourceInterpreterWebhookConfiguration
 from gitfed.model.webhook import NoReply, ServiceAddress, WebhookQuestion
@@ -64,7 +72,7 @@ def asking(*configurations: ResourceInterpreterWebhookConfiguration, response: A
 
 
 def question(
-    operation: Operation, inputs: Inputs, *configurations: ResourceInterpreterWebhookConfiguration
+    operation: Operation, inputs: OperationInputs, *configurations: ResourceInterpreterWebhookConfiguration
 ) -> WebhookQuestion:
     asked = Asked()
     source = webhooks.Webhooks(configurations or (configuration(hook()),), asked)
@@ -123,14 +131,14 @@ def test_only_the_first_by_configuration_and_name_is_asked() -> None:
 
 def test_the_first_version_that_is_spoken_is_used() -> None:
     one = question(
-        Operation.HEALTH, Inputs(WORKLOAD), configuration(hook(interpreterContextVersions=["v2", "v1alpha1"]))
+        Operation.HEALTH, OperationInputs(WORKLOAD), configuration(hook(interpreterContextVersions=["v2", "v1alpha1"]))
     )
     assert one.webhook.version == "v1alpha1"
 
 
 def test_a_service_has_a_port_and_a_path() -> None:
     service = {"service": {"namespace": "tools", "name": "interpreter", "path": "/x"}}
-    one = question(Operation.HEALTH, Inputs(WORKLOAD), configuration(hook(clientConfig=service)))
+    one = question(Operation.HEALTH, OperationInputs(WORKLOAD), configuration(hook(clientConfig=service)))
     assert (one.webhook.url, one.webhook.service) == ("", ServiceAddress("tools", "interpreter", 443, "/x"))
     assert one.webhook.timeout == 10
 
@@ -139,7 +147,7 @@ def test_a_service_has_a_port_and_a_path() -> None:
 
 
 def test_a_request_says_kind_name_namespace_operation_and_object() -> None:
-    assert question(Operation.REPLICA, Inputs(WORKLOAD)).request == {
+    assert question(Operation.REPLICA, OperationInputs(WORKLOAD)).request == {
         "kind": {"group": "workload.example.io", "version": "v1alpha1", "kind": "Workload"},
         "name": "web",
         "namespace": "shop",
@@ -151,9 +159,9 @@ def test_a_request_says_kind_name_namespace_operation_and_object() -> None:
 def test_operations_that_need_more_get_it() -> None:
     observed = {**WORKLOAD, "spec": {"replicas": 9}}
     items = [{"clusterName": "m1", "applied": False, "status": {"a": 1}}]
-    assert question(Operation.REVISE, Inputs(WORKLOAD, replicas=0)).request["replicas"] == 0
-    assert question(Operation.RETAIN, Inputs(WORKLOAD, observed)).request["observedObject"] == observed
-    sent = question(Operation.AGGREGATE, Inputs(WORKLOAD, items=items)).request["aggregatedStatus"]
+    assert question(Operation.REVISE, OperationInputs(WORKLOAD, replicas=0)).request["replicas"] == 0
+    assert question(Operation.RETAIN, OperationInputs(WORKLOAD, observed)).request["observedObject"] == observed
+    sent = question(Operation.AGGREGATE, OperationInputs(WORKLOAD, items=items)).request["aggregatedStatus"]
     assert sent == [{"clusterName": "m1", "status": {"a": 1}}]
 
 
@@ -173,8 +181,8 @@ def test_a_secret_inside_of_another_object_is_sent_without_its_values() -> None:
     }
     work = {**WORKLOAD, "spec": {"manifests": [{"deeper": [secret]}]}}
     for sent in (
-        question(Operation.REPLICA, Inputs(work)).request,
-        question(Operation.RETAIN, Inputs(WORKLOAD, work)).request,
+        question(Operation.REPLICA, OperationInputs(work)).request,
+        question(Operation.RETAIN, OperationInputs(WORKLOAD, work)).request,
     ):
         text = json.dumps(sent)
         assert "hunter2" not in text
@@ -194,7 +202,7 @@ def test_what_the_server_keeps_for_itself_and_kubectls_copy_are_not_sent() -> No
             "annotations": {copy: "{}", "mine": "stays"},
         },
     }
-    sent = question(Operation.RETAIN, Inputs(WORKLOAD, observed)).request["observedObject"]
+    sent = question(Operation.RETAIN, OperationInputs(WORKLOAD, observed)).request["observedObject"]
     assert sent["metadata"] == {**WORKLOAD["metadata"], "annotations": {"mine": "stays"}}
 
 
@@ -210,29 +218,33 @@ def test_certificate_timeout_and_object_version_do_not_change_a_questions_digest
         hook(clientConfig={"url": "https://hooks.example.com/interpret", "caBundle": "bmV3"}, timeoutSeconds=30)
     )
     touched = {**WORKLOAD, "metadata": {**WORKLOAD["metadata"], "resourceVersion": "8"}}
-    one = question(Operation.REPLICA, Inputs(WORKLOAD))
-    assert question(Operation.REPLICA, Inputs(WORKLOAD), renewed).digest == one.digest
-    assert question(Operation.REPLICA, Inputs(touched)).digest == one.digest
+    one = question(Operation.REPLICA, OperationInputs(WORKLOAD))
+    assert question(Operation.REPLICA, OperationInputs(WORKLOAD), renewed).digest == one.digest
+    assert question(Operation.REPLICA, OperationInputs(touched)).digest == one.digest
 
 
 @pytest.mark.parametrize(
     "other",
     [
-        pytest.param(question(Operation.COMPONENT, Inputs(WORKLOAD)), id="operation"),
-        pytest.param(question(Operation.REPLICA, Inputs({**WORKLOAD, "spec": {}})), id="object"),
+        pytest.param(question(Operation.COMPONENT, OperationInputs(WORKLOAD)), id="operation"),
+        pytest.param(question(Operation.REPLICA, OperationInputs({**WORKLOAD, "spec": {}})), id="object"),
         pytest.param(
-            question(Operation.REPLICA, Inputs(WORKLOAD), configuration(hook(clientConfig={"url": "https://b/c"}))),
+            question(
+                Operation.REPLICA, OperationInputs(WORKLOAD), configuration(hook(clientConfig={"url": "https://b/c"}))
+            ),
             id="address",
         ),
-        pytest.param(question(Operation.REPLICA, Inputs(WORKLOAD), configuration(hook("x.example.com"))), id="webhook"),
+        pytest.param(
+            question(Operation.REPLICA, OperationInputs(WORKLOAD), configuration(hook("x.example.com"))), id="webhook"
+        ),
     ],
 )
 def test_what_makes_it_another_question(other: WebhookQuestion) -> None:
-    assert question(Operation.REPLICA, Inputs(WORKLOAD)).digest != other.digest
+    assert question(Operation.REPLICA, OperationInputs(WORKLOAD)).digest != other.digest
 
 
 def test_each_number_of_replicas_is_a_question_of_its_own_about_one_subject() -> None:
-    two, three = (question(Operation.REVISE, Inputs(WORKLOAD, replicas=n)) for n in (2, 3))
+    two, three = (question(Operation.REVISE, OperationInputs(WORKLOAD, replicas=n)) for n in (2, 3))
     assert two.digest != three.digest
     assert two.subject == three.subject
 
@@ -241,11 +253,11 @@ def test_each_number_of_replicas_is_a_question_of_its_own_about_one_subject() ->
 
 
 def kept(operation: Operation, response: Any, **inputs: Any) -> Body:
-    return responses.kept(operation, Inputs(WORKLOAD, **inputs), response)
+    return responses.kept(operation, OperationInputs(WORKLOAD, **inputs), response)
 
 
 def meaning(operation: Operation, response: Any, **inputs: Any) -> Any:
-    given = Inputs(WORKLOAD, **inputs)
+    given = OperationInputs(WORKLOAD, **inputs)
     return responses.value(operation, given, responses.kept(operation, given, response))
 
 
@@ -271,10 +283,10 @@ def test_a_patch_changes_the_whole_object_even_if_a_part_was_not_sent() -> None:
     secret = {"apiVersion": "v1", "kind": "Secret", "data": {"a": "MQ=="}}
     work = {**WORKLOAD, "spec": {"replicas": 3, "secret": secret}}
     answer = responses.kept(
-        Operation.REVISE, Inputs(work), patching({"op": "replace", "path": "/spec/replicas", "value": 2})
+        Operation.REVISE, OperationInputs(work), patching({"op": "replace", "path": "/spec/replicas", "value": 2})
     )
     assert answer == {"patch": [{"op": "replace", "path": "/spec/replicas", "value": 2}]}
-    revised = responses.value(Operation.REVISE, Inputs(work), answer)
+    revised = responses.value(Operation.REVISE, OperationInputs(work), answer)
     assert revised == {**WORKLOAD, "spec": {"replicas": 2, "secret": secret}}
     assert work["spec"]["replicas"] == 3
 
@@ -394,7 +406,7 @@ OPERATIONS = st.fixed_dictionaries(
     ),
 )  # fmt: skip
 def test_whatever_a_webhook_answers_is_used_or_refused(operation: Operation, response: dict[str, Any]) -> None:
-    inputs = Inputs(WORKLOAD, observed=WORKLOAD, replicas=2, items=[])
+    inputs = OperationInputs(WORKLOAD, observed=WORKLOAD, replicas=2, items=[])
     try:
         answer = responses.kept(operation, inputs, response)
     except InterpretError:
@@ -408,7 +420,7 @@ def test_whatever_a_webhook_answers_is_used_or_refused(operation: Operation, res
 
 def test_an_answer_names_its_source() -> None:
     interpreter, _ = asking(response={"replicas": 3})
-    assert interpreter.replicas(WORKLOAD) == Answer(Replicas(3, None), "webhook")
+    assert interpreter.replicas(WORKLOAD) == Interpretation(Replicas(3, None), "webhook")
 
 
 def test_no_answer_is_unknown_and_names_operation_kind_and_webhook() -> None:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gitfed.interpret.registry import Inputs, Interpreter, Operation, Replicas
+from gitfed.interpret.registry import Interpreter, Operation, OperationInputs, Replicas
 from gitfed.model.base import Body
 from gitfed.model.decisions import Share
 from gitfed.model.fleet import ClusterFacts
@@ -34,7 +34,7 @@ class Counts:
     def handles(self, api_version: str, kind: str, operation: Operation) -> bool:
         return operation is Operation.REPLICA
 
-    def answer(self, operation: Operation, inputs: Inputs) -> Any:
+    def answer(self, operation: Operation, inputs: OperationInputs) -> Any:
         return Replicas(self.replicas, {"resourceRequest": {"cpu": "1"}})
 
 
@@ -65,7 +65,7 @@ def test_fewer_than_no_replicas_are_refused_and_what_runs_stays(how: dict[str, A
 @pytest.mark.parametrize("count", [2**40, 2**63, 2**70])
 def test_replicas_beyond_all_measure_leave_no_room_for_others(how: dict[str, Any], count: int) -> None:
     class OfOne(Counts):
-        def answer(self, operation: Operation, inputs: Inputs) -> Any:
+        def answer(self, operation: Operation, inputs: OperationInputs) -> Any:
             return (
                 super()
                 .answer(operation, inputs)

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from gitfed.interpret import readiness
 from gitfed.interpret.native import Native
-from gitfed.interpret.registry import Inputs, Interpreter, InterpretError, NoAnswer, Operation, Replicas
+from gitfed.interpret.registry import Interpreter, InterpretError, NoAnswer, Operation, OperationInputs, Replicas
 from gitfed.model.base import Commit, Kind, ObjectKey
 from gitfed.model.decisions import Approval, Decision, Decisions, Share
 from gitfed.model.fleet import (
@@ -450,7 +450,7 @@ class Failing:
     def handles(self, api_version: str, kind: str, operation: Operation) -> bool:
         return kind == "Deployment" and operation is self.operation
 
-    def answer(self, operation: Operation, inputs: Inputs) -> Any:
+    def answer(self, operation: Operation, inputs: OperationInputs) -> Any:
         self.left -= 1
         if self.left >= 0:
             raise self.error

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from gitfed.cli.output import plain, plan_text
 from gitfed.documents import bindings
 from gitfed.interpret.native import Native
-from gitfed.interpret.registry import Inputs, Interpreter, Operation
+from gitfed.interpret.registry import Interpreter, Operation, OperationInputs
 from gitfed.model.base import Body, Commit, ObjectKey
 from gitfed.model.decisions import Decision, Decisions, Share
 from gitfed.model.fleet import ClusterFacts, FactsRef, FleetSnapshot, NodeFacts, QuotaFacts, Reach
@@ -455,7 +455,7 @@ class Rays:
     def handles(self, api_version: str, kind: str, operation: Operation) -> bool:
         return kind == "RayCluster" and operation is Operation.COMPONENT
 
-    def answer(self, operation: Operation, inputs: Inputs) -> Any:
+    def answer(self, operation: Operation, inputs: OperationInputs) -> Any:
         needs = {"resourceRequest": {"cpu": "2"}}
         return tuple({"name": name, "replicas": 2, "replicaRequirements": needs} for name in ("head", "worker"))
 

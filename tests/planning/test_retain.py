@@ -8,7 +8,7 @@ import pytest
 
 from gitfed.edges.kube import adopt
 from gitfed.interpret.native import Native
-from gitfed.interpret.registry import Inputs, Interpreter, InterpretError, Operation
+from gitfed.interpret.registry import Interpreter, InterpretError, Operation, OperationInputs
 from gitfed.model.base import Body
 from gitfed.planning.objects import diff, retain
 
@@ -102,7 +102,7 @@ class Custom:
     def handles(self, api_version: str, kind: str, operation: Operation) -> bool:
         return kind == "Widget" and operation is Operation.RETAIN
 
-    def answer(self, operation: Operation, inputs: Inputs) -> Any:
+    def answer(self, operation: Operation, inputs: OperationInputs) -> Any:
         if self.fails:
             raise InterpretError("the script failed")
         return {**inputs.object, "spec": {**inputs.object["spec"], "size": (inputs.observed or {})["spec"]["size"]}}
@@ -134,7 +134,7 @@ class Takes:
     def handles(self, api_version: str, kind: str, operation: Operation) -> bool:
         return operation is Operation.RETAIN
 
-    def answer(self, operation: Operation, inputs: Inputs) -> Any:
+    def answer(self, operation: Operation, inputs: OperationInputs) -> Any:
         assert inputs.observed is not None
         return {**inputs.observed, **self.over}
 
@@ -223,7 +223,7 @@ def test_a_rule_of_its_own_replaces_the_native_one() -> None:
     """Karmada: interpreters, precedence: the first source that handles a kind decides alone."""
 
     class Nothing(Takes):
-        def answer(self, operation: Operation, inputs: Inputs) -> Any:
+        def answer(self, operation: Operation, inputs: OperationInputs) -> Any:
             return inputs.object
 
     interpreter = Interpreter([Nothing(), Native()])

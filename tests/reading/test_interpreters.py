@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from gitfed.interpret.registry import Answer, Operation, Unknown
+from gitfed.interpret.registry import Interpretation, Operation, Unknown
 from gitfed.model.repo import RepoSnapshot
 from gitfed.reading import interpreters
 from gitfed.source import repo as source
@@ -46,32 +46,32 @@ def test_a_customization_comes_before_the_catalogue_and_the_native_rules() -> No
         b=customization("clone-sets", "apps.kruise.io/v1alpha1", "CloneSet", never),
     )
     interpreter = interpreters.of(repo)
-    assert interpreter.health(body("apps/v1", "Deployment")) == Answer(False, "customization")
-    assert interpreter.health(body("apps.kruise.io/v1alpha1", "CloneSet")) == Answer(False, "customization")
+    assert interpreter.health(body("apps/v1", "Deployment")) == Interpretation(False, "customization")
+    assert interpreter.health(body("apps.kruise.io/v1alpha1", "CloneSet")) == Interpretation(False, "customization")
 
 
 def test_a_kind_may_take_its_operations_from_several_sources() -> None:
     repo = snapshot(a=customization("a", "apps/v1", "Deployment", "function InterpretHealth(o) return false end"))
     deployment = body("apps/v1", "Deployment", spec={"replicas": 3})
     answer = interpreters.of(repo).replicas(deployment)
-    assert isinstance(answer, Answer)
+    assert isinstance(answer, Interpretation)
     assert (answer.source, answer.value.replicas) == ("native", 3)
 
 
 def test_the_catalogue_knows_kinds_that_kubernetes_does_not() -> None:
     answer = interpreters.of(snapshot()).replicas(body("apps.kruise.io/v1alpha1", "CloneSet", spec={"replicas": 2}))
-    assert isinstance(answer, Answer)
+    assert isinstance(answer, Interpretation)
     assert (answer.source, answer.value.replicas) == ("bundled", 2)
 
 
 def test_an_unknown_kind_has_the_defaults_and_the_health_of_its_conditions() -> None:
     interpreter = interpreters.of(snapshot())
     replicas = interpreter.replicas(body("example.com/v1", "Widget"))
-    assert isinstance(replicas, Answer)
+    assert isinstance(replicas, Interpretation)
     assert (replicas.source, replicas.value.replicas) == ("default", 0)
-    assert interpreter.health(body("example.com/v1", "Widget")) == Answer(True, "conditions")
+    assert interpreter.health(body("example.com/v1", "Widget")) == Interpretation(True, "conditions")
     broken = body("example.com/v1", "Widget", status={"conditions": [{"type": "Ready", "status": "False"}]})
-    assert interpreter.health(broken) == Answer(False, "conditions")
+    assert interpreter.health(broken) == Interpretation(False, "conditions")
 
 
 def test_a_script_that_fails_leaves_the_answer_open_and_says_where() -> None:
@@ -96,7 +96,7 @@ def test_what_a_script_leaves_to_chance_is_a_warning_once_it_ran() -> None:
     rules = customization("w", "example.com/v1", "Widget", drawn).replace("healthInterpretation", "replicaResource")
     interpreter = interpreters.of(snapshot(a=rules))
     assert interpreter.problems() == ()
-    assert isinstance(interpreter.replicas(body("example.com/v1", "Widget")), Answer)
+    assert isinstance(interpreter.replicas(body("example.com/v1", "Widget")), Interpretation)
     assert [str(problem) for problem in interpreter.problems()] == [
         "a.yaml:9:7: warning: InterpretReplica of Widget (example.com/v1): w: what GetReplicas returns depends on "
         "random numbers (it is the same at every run here; elsewhere it would not be)"
@@ -136,10 +136,10 @@ def test_a_webhook_comes_after_a_customization_and_before_the_native_rules() -> 
     own = customization("own", "apps/v1", "Deployment", "function InterpretHealth(o) return false end")
     deployment = body("apps/v1", "Deployment", spec={"replicas": 3})
     hooked = interpreters.of(snapshot(hooks=WEBHOOK), lambda question: {"healthy": True})
-    assert hooked.health(deployment) == Answer(True, "webhook")
+    assert hooked.health(deployment) == Interpretation(True, "webhook")
     assert hooked.source(deployment, Operation.REPLICA) == "native"
     both = interpreters.of(snapshot(hooks=WEBHOOK, own=own), lambda question: {"healthy": True})
-    assert both.health(deployment) == Answer(False, "customization")
+    assert both.health(deployment) == Interpretation(False, "customization")
 
 
 def test_without_a_way_to_find_answers_no_webhook_has_one() -> None:

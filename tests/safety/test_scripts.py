@@ -17,7 +17,7 @@ import pytest
 from gitfed.edges.lua import Lua
 from gitfed.interpret import customized
 from gitfed.interpret.native import Native
-from gitfed.interpret.registry import Answer, Interpreter, Operation, Unknown
+from gitfed.interpret.registry import Interpretation, Interpreter, Operation, Unknown
 from gitfed.model.base import ObjectKey
 from gitfed.model.decisions import Decisions
 from gitfed.model.fleet import ClusterFacts, FactsRef, FleetSnapshot
@@ -237,13 +237,13 @@ def test_a_script_that_changes_its_input_or_a_global_changes_it_for_itself_alone
     body = repo.manifests[ObjectKey("e.com", "Widget", "shop", "x")].body
     for _ in range(3):
         answer = interpreter.replicas({**body, "metadata": {"name": "again"}})
-        assert isinstance(answer, Answer)
+        assert isinstance(answer, Interpretation)
         assert answer.value.replicas == 4
     assert body["spec"] == {"size": 3}
     good = "function GetReplicas(obj)\n  return math.floor(3.5), {a = string.lower('A'), size = size}\nend"
     other = interpreters.of(repository(CARELESS, **{"good.yaml": rules("Gadget", good)}))
-    assert isinstance(other.replicas(body), Answer)
-    assert isinstance(other.replicas({**body, "kind": "Gadget"}), Answer)
+    assert isinstance(other.replicas(body), Interpretation)
+    assert isinstance(other.replicas({**body, "kind": "Gadget"}), Interpretation)
 
 
 TYPES: dict[Operation, tuple[str, str, tuple[tuple[str, str], ...]]] = {

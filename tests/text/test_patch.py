@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gitfed.text import patch
-from gitfed.text.patch import Operation
+from gitfed.text.patch import PatchOperation
 
 
 @pytest.mark.parametrize(
@@ -34,19 +34,19 @@ def test_an_operation_does_what_the_standard_says(document: Any, operations: Any
 @pytest.mark.parametrize(
     ("operation", "message"),
     [
-        (Operation("remove", "/x"), "cannot remove /x: /x does not exist"),
-        (Operation("replace", "/l/-", 1), "cannot replace /l/-: /l/-: '-' is no index of a list"),
-        (Operation("remove", ""), "cannot remove the whole document: the whole document cannot be removed"),
-        (Operation("test", "/t", 1), "cannot test /t: the value differs"),
-        (Operation("test", "/l", [1, 3]), "cannot test /l: the value differs"),
-        (Operation("move", "/m/x", source="/m"), "cannot move /m/x: a value cannot move into itself"),
-        (Operation("merge", "/t"), "cannot merge /t: 'merge' is no operation"),
-        (Operation("add", "t"), "cannot add t: JSON pointer 't' must begin with /"),
+        (PatchOperation("remove", "/x"), "cannot remove /x: /x does not exist"),
+        (PatchOperation("replace", "/l/-", 1), "cannot replace /l/-: /l/-: '-' is no index of a list"),
+        (PatchOperation("remove", ""), "cannot remove the whole document: the whole document cannot be removed"),
+        (PatchOperation("test", "/t", 1), "cannot test /t: the value differs"),
+        (PatchOperation("test", "/l", [1, 3]), "cannot test /l: the value differs"),
+        (PatchOperation("move", "/m/x", source="/m"), "cannot move /m/x: a value cannot move into itself"),
+        (PatchOperation("merge", "/t"), "cannot merge /t: 'merge' is no operation"),
+        (PatchOperation("add", "t"), "cannot add t: JSON pointer 't' must begin with /"),
     ],
 )
-def test_a_refusal_names_operation_and_place(operation: Operation, message: str) -> None:
+def test_a_refusal_names_operation_and_place(operation: PatchOperation, message: str) -> None:
     with pytest.raises(patch.PatchError) as caught:
-        patch.apply({"t": True, "l": [1, 2], "m": {}}, [Operation("add", "/z", 1), operation])
+        patch.apply({"t": True, "l": [1, 2], "m": {}}, [PatchOperation("add", "/z", 1), operation])
     assert str(caught.value) == message
     assert caught.value.index == 1
     assert caught.value.path == operation.path
@@ -58,7 +58,7 @@ values = st.recursive(
     max_leaves=8,
 )
 operations = st.builds(
-    Operation,
+    PatchOperation,
     st.sampled_from(["add", "remove", "replace", "test", "move", "copy"]),
     st.sampled_from(["", "/a", "/b", "/a/b", "/a/0", "/a/-", "/a/1", "/c/a"]),
     values,
@@ -67,7 +67,7 @@ operations = st.builds(
 
 
 @given(values, st.lists(operations, max_size=4))
-def test_a_patch_never_changes_the_document_it_is_given(document: Any, sequence: list[Operation]) -> None:
+def test_a_patch_never_changes_the_document_it_is_given(document: Any, sequence: list[PatchOperation]) -> None:
     before = copy.deepcopy(document)
     with contextlib.suppress(patch.PatchError):
         patch.apply(document, sequence)

@@ -14,7 +14,7 @@ import pytest
 
 from gitfed.edges.webhook import Client
 from gitfed.interpret import responses, webhooks
-from gitfed.interpret.registry import Inputs, InterpretError, Operation, Replicas
+from gitfed.interpret.registry import InterpretError, Operation, OperationInputs, Replicas
 from gitfed.model.webhook import Webhook
 from tests import patience
 from tests.webhooks.serving import EXAMPLE, Authority
@@ -60,7 +60,7 @@ def webhook(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Webhook]:
         process.communicate()
 
 
-async def meaning(webhook: Webhook, operation: Operation, inputs: Inputs) -> Any:
+async def meaning(webhook: Webhook, operation: Operation, inputs: OperationInputs) -> Any:
     client = Client()
     try:
         asked = webhooks.question(webhook, operation, inputs)
@@ -70,34 +70,34 @@ async def meaning(webhook: Webhook, operation: Operation, inputs: Inputs) -> Any
 
 
 async def test_replicas_are_those_of_the_spec_and_ask_for_what_their_containers_do(webhook: Webhook) -> None:
-    found = await meaning(webhook, Operation.REPLICA, Inputs(WORKLOAD))
+    found = await meaning(webhook, Operation.REPLICA, OperationInputs(WORKLOAD))
     assert found == Replicas(3, {"resourceRequest": {"cpu": "1250m"}})
 
 
 async def test_a_revision_sets_the_replicas_and_nothing_else(webhook: Webhook) -> None:
-    found = await meaning(webhook, Operation.REVISE, Inputs(WORKLOAD, replicas=2))
+    found = await meaning(webhook, Operation.REVISE, OperationInputs(WORKLOAD, replicas=2))
     assert found == {**WORKLOAD, "spec": {**WORKLOAD["spec"], "replicas": 2}}
 
 
 async def test_the_member_says_whether_a_workload_is_paused(webhook: Webhook) -> None:
-    found = await meaning(webhook, Operation.RETAIN, Inputs(WORKLOAD, OBSERVED))
+    found = await meaning(webhook, Operation.RETAIN, OperationInputs(WORKLOAD, OBSERVED))
     assert found == {**WORKLOAD, "spec": {**WORKLOAD["spec"], "paused": True}}
 
 
 async def test_ready_replicas_are_collected_and_added_up(webhook: Webhook) -> None:
-    assert await meaning(webhook, Operation.STATUS, Inputs(OBSERVED)) == {"readyReplicas": 3}
+    assert await meaning(webhook, Operation.STATUS, OperationInputs(OBSERVED)) == {"readyReplicas": 3}
     items = [{"clusterName": name, "status": {"readyReplicas": 2}} for name in ("m1", "m2")]
-    found = await meaning(webhook, Operation.AGGREGATE, Inputs(WORKLOAD, items=items))
+    found = await meaning(webhook, Operation.AGGREGATE, OperationInputs(WORKLOAD, items=items))
     assert found == {**WORKLOAD, "status": {"readyReplicas": 4}}
 
 
 async def test_a_workload_is_healthy_when_all_its_replicas_are_ready(webhook: Webhook) -> None:
-    assert await meaning(webhook, Operation.HEALTH, Inputs(OBSERVED)) is True
-    assert await meaning(webhook, Operation.HEALTH, Inputs(WORKLOAD)) is False
+    assert await meaning(webhook, Operation.HEALTH, OperationInputs(OBSERVED)) is True
+    assert await meaning(webhook, Operation.HEALTH, OperationInputs(WORKLOAD)) is False
 
 
 async def test_it_needs_the_config_maps_that_its_containers_read(webhook: Webhook) -> None:
-    found = await meaning(webhook, Operation.DEPENDENCY, Inputs(WORKLOAD))
+    found = await meaning(webhook, Operation.DEPENDENCY, OperationInputs(WORKLOAD))
     assert [(one["namespace"], one["name"]) for one in found] == [("shop", "a"), ("shop", "b")]
 
 
@@ -105,9 +105,9 @@ async def test_what_it_cannot_answer_it_refuses(webhook: Webhook) -> None:
     with pytest.raises(
         InterpretError, match=r"^it failed \(400\): ValueError: the operation InterpretComponent is not"
     ):
-        await meaning(webhook, Operation.COMPONENT, Inputs(WORKLOAD))
+        await meaning(webhook, Operation.COMPONENT, OperationInputs(WORKLOAD))
     with pytest.raises(InterpretError, match=r"^it failed \(400\): KeyError: 'spec'$"):
-        await meaning(webhook, Operation.REPLICA, Inputs({k: v for k, v in WORKLOAD.items() if k != "spec"}))
+        await meaning(webhook, Operation.REPLICA, OperationInputs({k: v for k, v in WORKLOAD.items() if k != "spec"}))
 
 
 @pytest.mark.parametrize(("body", "status"), [(b"{", 400), (b"[]", 400), (b"{}", 400), (b" " * (1 << 21), 413)])

@@ -11,7 +11,7 @@ import click
 from gitfed.cli import options
 from gitfed.cli.output import formatting, plain, structured
 from gitfed.interpret import cases
-from gitfed.interpret.registry import Answer, Inputs, Operation, Unknown
+from gitfed.interpret.registry import Interpretation, Operation, OperationInputs, Unknown
 from gitfed.model.base import ObjectKey
 from gitfed.offline.rule_files import Found
 from gitfed.planning.objects import redact
@@ -32,13 +32,13 @@ class Checked:
 @dataclass(frozen=True, slots=True)
 class Answered:
     operation: Operation
-    inputs: Inputs
-    answer: Answer[Any] | Unknown
+    inputs: OperationInputs
+    answer: Interpretation[Any] | Unknown
 
 
 @dataclass(frozen=True, slots=True)
 class Ran:
-    case: cases.Case
+    case: cases.InterpreterCase
     differences: tuple[str, ...]
 
 
@@ -46,9 +46,9 @@ class Ran:
 class Changed:
     key: ObjectKey
     operation: Operation
-    inputs: Inputs
-    before: Answer[Any] | Unknown
-    after: Answer[Any] | Unknown
+    inputs: OperationInputs
+    before: Interpretation[Any] | Unknown
+    after: Interpretation[Any] | Unknown
 
 
 def checks(found: Sequence[Checked], order: Sequence[Operation], output: options.Output) -> None:
@@ -116,13 +116,13 @@ def _answer(one: Answered) -> dict[str, Any]:
     return {**about, **_given(one.operation, one.inputs, one.answer)}
 
 
-def _given(operation: Operation, inputs: Inputs, answer: Answer[Any] | Unknown) -> dict[str, Any]:
+def _given(operation: Operation, inputs: OperationInputs, answer: Interpretation[Any] | Unknown) -> dict[str, Any]:
     if isinstance(answer, Unknown):
         return {"source": answer.source, "error": redact.text_of(inputs.object, answer.reason)}
     return {"source": answer.source, "results": _results(operation, answer)}
 
 
-def _results(operation: Operation, answer: Answer[Any]) -> dict[str, Any]:
+def _results(operation: Operation, answer: Interpretation[Any]) -> dict[str, Any]:
     """By name, as they may be shown: an answer may be a Secret."""
     found = cases.results(operation, answer.value)
     return {name: redact.masked(value) if isinstance(value, Mapping) else value for name, value in found.items()}
@@ -188,7 +188,7 @@ def _question(one: Changed) -> dict[str, Any]:
     return {"replicas": one.inputs.replicas} if one.operation is Operation.REVISE else {}
 
 
-def _parts(one: Changed, answer: Answer[Any] | Unknown) -> Mapping[str, str]:
+def _parts(one: Changed, answer: Interpretation[Any] | Unknown) -> Mapping[str, str]:
     if isinstance(answer, Unknown):
         return {"error": redact.text_of(one.inputs.object, answer.reason)}
     return {name: canonical.dumps(value).decode() for name, value in _results(one.operation, answer).items()}

@@ -52,10 +52,10 @@ def lines(body: Body, template: Body | None, edits: Sequence[LineOrigin], place:
     return found
 
 
-def _paths(trees: tuple[yaml.Place, ...]) -> Iterator[tuple[int, Path]]:
+def _paths(trees: tuple[yaml.Position, ...]) -> Iterator[tuple[int, Path]]:
     """(line, the field that begins there); of several on one line the innermost."""
 
-    def below(place: yaml.Place, path: Path) -> Iterator[tuple[int, Path]]:
+    def below(place: yaml.Position, path: Path) -> Iterator[tuple[int, Path]]:
         for name, member in place.members.items():
             yield member.line, (*path, name)
             yield from below(member, (*path, name))

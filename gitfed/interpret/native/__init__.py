@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from gitfed.interpret.native import aggregate, dependencies, health, reflect, replicas, retain
-from gitfed.interpret.registry import Inputs, Operation
+from gitfed.interpret.registry import Operation, OperationInputs
 
 NAME = "native"
 """The `source` of answers from here."""
@@ -24,7 +24,7 @@ class Native:
         """Reading the status is answered for every kind: what has no rule gives its whole status."""
         return operation is Operation.STATUS or (api_version, kind) in _RULES.get(operation, {})
 
-    def answer(self, operation: Operation, inputs: Inputs) -> Any:
+    def answer(self, operation: Operation, inputs: OperationInputs) -> Any:
         key = (inputs.object["apiVersion"], inputs.object["kind"])
         if operation is Operation.STATUS and key not in reflect.RULES:
             return inputs.object.get("status")
@@ -41,7 +41,7 @@ _RULES: Mapping[Operation, Mapping[tuple[str, str], Callable[..., Any]]] = {
     Operation.DEPENDENCY: dependencies.RULES,
 }
 
-_CALLS: Mapping[Operation, Callable[[Callable[..., Any], Inputs], Any]] = {
+_CALLS: Mapping[Operation, Callable[[Callable[..., Any], OperationInputs], Any]] = {
     Operation.REPLICA: lambda rule, inputs: rule(inputs.object),
     Operation.REVISE: lambda rule, inputs: rule(inputs.object, inputs.replicas),
     Operation.RETAIN: lambda rule, inputs: rule(inputs.object, inputs.observed or {}),

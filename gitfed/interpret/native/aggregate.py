@@ -60,9 +60,9 @@ def _balanced(body: Body, items: Items, names: Sequence[str]) -> Body:
     for item in items or ():
         for entry in read.rows(item, "status", "loadBalancer", "ingress"):
             identity = tuple(read.text(entry, name) for name in names)
-            known = entries.setdefault(identity, {name: entry[name] for name in names if entry.get(name)})
+            merged = entries.setdefault(identity, {name: entry[name] for name in names if entry.get(name)})
             for port in map(_port, read.rows(entry, "ports")):
-                ports = known.setdefault("ports", [])
+                ports = merged.setdefault("ports", [])
                 if port not in ports:
                     ports.append(port)
     ordered = [
@@ -95,9 +95,9 @@ def _pod(body: Body, items: Items, now: str) -> Body:
     if phase is not None:
         status["phase"] = phase
     for member in ("initContainerStatuses", "containerStatuses"):
-        found = [_container(entry) for item in items for entry in read.rows(item, "status", member)]
-        if found:
-            status[member] = found
+        containers = [_container(entry) for item in items for entry in read.rows(item, "status", member)]
+        if containers:
+            status[member] = containers
     return _with_status(body, status)
 
 

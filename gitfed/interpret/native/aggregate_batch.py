@@ -24,7 +24,7 @@ def job(body: Body, items: Sequence[Body], now: str) -> dict[str, Any] | None:
 
     status: dict[str, Any] = {}
     for name in ("active", "succeeded", "failed"):
-        if total := sum(read.number(one, name) for one in statuses):
+        if total := sum(read.number(report, name) for report in statuses):
             status[name] = total
     conditions = _outcome(reporting, len(items), now)
     if conditions:
@@ -43,7 +43,7 @@ def job(body: Body, items: Sequence[Body], now: str) -> dict[str, Any] | None:
 def cron_job(items: Sequence[Body]) -> dict[str, Any]:
     statuses = [read.table(item, "status") for item in items]
     status: dict[str, Any] = {}
-    if active := [entry for one in statuses for entry in read.rows(one, "active")]:
+    if active := [entry for report in statuses for entry in read.rows(report, "active")]:
         status["active"] = [{name: text for name, text in entry.items() if text} for entry in active]
     for name in ("lastScheduleTime", "lastSuccessfulTime"):
         if times := _times(statuses, name):

@@ -32,15 +32,15 @@ def _cron_job(body: Body) -> tuple[Body, ...]:
 def _stateful_set(body: Body) -> tuple[Body, ...]:
     """Volumes of its own claim templates are made by the controller."""
     own = {read.text(claim, "metadata", "name") for claim in read.rows(body, "spec", "volumeClaimTemplates")}
-    found = _of_pod(read.table(body, "spec", "template", "spec"))
-    return _sorted(body, (item for item in found if item[0] != "PersistentVolumeClaim" or item[1] not in own))
+    references = _of_pod(read.table(body, "spec", "template", "spec"))
+    return _sorted(body, (item for item in references if item[0] != "PersistentVolumeClaim" or item[1] not in own))
 
 
 def _ingress(body: Body) -> tuple[Body, ...]:
     names = [read.text(entry, "secretName") for entry in read.rows(body, "spec", "tls")]
     if not all(names):
         raise InterpretError("an entry of spec.tls has no secretName")
-    # Karmada: a Secret of two hosts is told twice. Whoever unites references does not mind.
+    # Karmada: a Secret of two hosts is listed twice. The caller drops duplicates.
     return tuple(_reference(body, "Secret", name) for name in sorted(names))
 
 
@@ -104,8 +104,8 @@ def _of_volume(volume: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         yield "Secret", read.text(source, "secret", "name")
 
 
-def _sorted(body: Body, found: Iterable[tuple[str, str]]) -> tuple[Body, ...]:
-    return tuple(_reference(body, kind, name) for kind, name in sorted({item for item in found if item[1]}))
+def _sorted(body: Body, references: Iterable[tuple[str, str]]) -> tuple[Body, ...]:
+    return tuple(_reference(body, kind, name) for kind, name in sorted({item for item in references if item[1]}))
 
 
 def _reference(body: Body, kind: str, name: str) -> Body:

@@ -151,7 +151,7 @@ def _text(name: str, amount: Quantity) -> str:
 
 
 def _write(body: Body, member: str, replicas: int) -> Body:
-    """Only where the number is there already: whoever left it out does not want it managed."""
+    """Only where the number is there already: an author who leaves it out does not want it managed."""
     spec = read.table(body, "spec")
     if member not in spec:
         return body

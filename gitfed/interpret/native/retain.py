@@ -17,7 +17,7 @@ from gitfed.text import pointer
 
 
 def _deployment(desired: Body, observed: Body) -> Body:
-    """Somebody else scales it, usually an autoscaler in the cluster."""
+    """Another controller scales it, usually an autoscaler in the cluster."""
     if read.table(desired, "metadata", "labels").get(RETAIN_REPLICAS) != "true":
         return desired
     replicas = read.optional(observed, "spec", "replicas")
@@ -57,14 +57,14 @@ def _service(desired: Body, observed: Body) -> Body:
 
 
 def _service_account(desired: Body, observed: Body) -> Body:
-    """Token secrets are made in the cluster. Both lists are always set, to null when nobody has any."""
+    """Token secrets are made in the cluster. Both lists are always set, to null when both sides have none."""
     merged: dict[str, Any] = dict(desired)
     for member in ("secrets", "imagePullSecrets"):
         items = list(read.rows(desired, member))
-        known = {read.text(item, "name") for item in items}
+        names = {read.text(item, "name") for item in items}
         for item in read.rows(observed, member):
-            if (name := read.text(item, "name")) not in known:
-                known.add(name)
+            if (name := read.text(item, "name")) not in names:
+                names.add(name)
                 items.append(item)
         merged[member] = items or None
     return merged

@@ -38,13 +38,13 @@ class Schemas:
         node = self.kubernetes.node(api_version, kind, minor) or self._defined(minor).get((api_version, kind))
         if node is None:
             fault = self.kubernetes.not_served(api_version, kind, minor)
-            found: Iterable[Fault] = () if fault is None else (fault,)
+            faults: Iterable[Fault] = () if fault is None else (fault,)
         elif node.accepts(body):
             return ()
         else:
-            found = node.faults(body, ())
+            faults = node.faults(body, ())
         ignored = _ignored(body)
-        return tuple(fault for fault in found if not any(_is_below(fault.path, place) for place in ignored))
+        return tuple(fault for fault in faults if not any(_is_below(fault.path, place) for place in ignored))
 
     def _defined(self, minor: Minor) -> Mapping[tuple[str, str], Node]:
         if minor not in self._custom:
@@ -62,15 +62,15 @@ def _ignored(body: Body) -> tuple[pointer.Pointer, ...]:
     text = annotations.get(IGNORE_SCHEMA) if isinstance(annotations, dict) else None
     if not isinstance(text, str):
         return ()
-    found = []
+    pointers = []
     for item in map(str.strip, text.split(",")):
         try:
-            found.append(() if item == EVERYTHING else pointer.parse(item))
+            pointers.append(() if item == EVERYTHING else pointer.parse(item))
         except pointer.PointerError:
             continue
         if not item:
-            found.pop()
-    return tuple(found)
+            pointers.pop()
+    return tuple(pointers)
 
 
 def _is_below(path: Path, place: pointer.Pointer) -> bool:

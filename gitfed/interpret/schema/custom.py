@@ -35,14 +35,14 @@ def nodes(definition: Body, metadata: Node) -> Mapping[tuple[str, str], Node]:
     group, kind = spec.get("group"), _map(spec.get("names")).get("kind")
     if not isinstance(group, str) or not isinstance(kind, str) or _map(definition).get("apiVersion") != _DEFINITION:
         return {}
-    found: dict[tuple[str, str], Node] = {}
+    types: dict[tuple[str, str], Node] = {}
     versions = spec.get("versions")
     for version in versions if isinstance(versions, list) else ():
         schema = _map(_map(_map(version).get("schema")).get("openAPIV3Schema"))
         name = _map(version).get("name")
         if schema and isinstance(name, str) and _map(version).get("served") and not spec.get("preserveUnknownFields"):
-            found[f"{group}/{name}", kind] = Structural({**schema, _EMBEDDED: True}, kind, metadata)
-    return found
+            types[f"{group}/{name}", kind] = Structural({**schema, _EMBEDDED: True}, kind, metadata)
+    return types
 
 
 _OF_OBJECTS = ("apiVersion", "kind", "metadata")
@@ -224,7 +224,7 @@ def _fits(schema: Mapping[str, Any], value: Any) -> bool:
             if value.get(name) is not None and not _fits(_map(below), value[name]):
                 return False
     items = schema.get("items")
-    if isinstance(value, list) and isinstance(items, dict) and not all(_fits(items, one) for one in value):
+    if isinstance(value, list) and isinstance(items, dict) and not all(_fits(items, item) for item in value):
         return False
     return next(_excluded(schema, value), None) is None
 

@@ -110,30 +110,30 @@ class Kubernetes:
 
     def _serving(self, group: str, kind: str, minor: Minor) -> Iterator[str]:
         """The apiVersions of a kind, the most stable last."""
-        found = [
+        serving = [
             api_version
             for api_version, kinds in self._kinds.items()
             if api_version.rpartition("/")[0] == group and kind in kinds and notation.at(kinds[kind], minor) is not None
         ]
-        yield from sorted(found, key=lambda one: ("alpha" not in one, "beta" not in one, one))
+        yield from sorted(serving, key=lambda version: ("alpha" not in version, "beta" not in version, version))
 
     def _node(self, word: str, minor: Minor) -> Node:
-        known = self._nodes.get((word, minor))
-        if known is None:
+        node = self._nodes.get((word, minor))
+        if node is None:
             marks, name = notation.marks(word)
-            known = SCALARS[name] if name in SCALARS else self._struct(name, minor)
+            node = SCALARS[name] if name in SCALARS else self._struct(name, minor)
             for mark in reversed(marks):
                 if mark == notation.MAP:
-                    known = MapOf(known)
+                    node = MapOf(node)
                 elif mark != notation.REQUIRED:
-                    known = ListOf(known, _keys(mark))
-            self._nodes[word, minor] = known
-        return known
+                    node = ListOf(node, _keys(mark))
+            self._nodes[word, minor] = node
+        return node
 
     def _struct(self, name: str, minor: Minor) -> Struct:
-        known = self._nodes.get((name, minor))
-        if isinstance(known, Struct):
-            return known
+        made = self._nodes.get((name, minor))
+        if isinstance(made, Struct):
+            return made
         file, _, bare = name.partition("#")
 
         def make() -> Fields:

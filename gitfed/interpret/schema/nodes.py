@@ -177,8 +177,8 @@ class ListOf:
         if not isinstance(member, dict):
             return None  # of the wrong type
         parts = [(key, member.get(key, default)) for key, default in self.keys.items()]
-        found = tuple((key, part) for key, part in parts if part is not None or key in member)
-        return found if found and all(isinstance(part, str | int | None) for _, part in found) else None
+        name = tuple((key, part) for key, part in parts if part is not None or key in member)
+        return name if name and all(isinstance(part, str | int | None) for _, part in name) else None
 
 
 def described(value: Any) -> str:

@@ -25,9 +25,9 @@ _MARK = re.compile(r"!|\[[^\]]*\]|\{\}")
 
 def marks(word: str) -> tuple[list[str], str]:
     """What stands before the name, outermost first, and the name."""
-    found = _MARKS.match(word)
-    assert found is not None
-    return _MARK.findall(found[0]), word[found.end() :]
+    prefix = _MARKS.match(word)
+    assert prefix is not None
+    return _MARK.findall(prefix[0]), word[prefix.end() :]
 
 
 def keyed(keys: Sequence[str]) -> str:
@@ -38,12 +38,12 @@ def keyed(keys: Sequence[str]) -> str:
 @lru_cache(maxsize=4096)
 def spans(text: str) -> tuple[tuple[str, int, int], ...]:
     """(word, first minor version, last one), oldest first; 0 and 999 where there is no limit."""
-    found = []
+    parsed = []
     for part in text.split("|"):
         word, _, span = part.partition("@")
         first, _, last = span.partition("-")
-        found.append((word, int(first or 0), int(last or 999)))
-    return tuple(found)
+        parsed.append((word, int(first or 0), int(last or 999)))
+    return tuple(parsed)
 
 
 def at(text: str, minor: int) -> str | None:

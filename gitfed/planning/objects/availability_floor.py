@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 
-from gitfed.interpret.registry import Answer, Interpreter
+from gitfed.interpret.registry import Interpretation, Interpreter
 from gitfed.model.base import ClusterName, Digest
 from gitfed.model.fleet import Health, LiveObject
 from gitfed.model.plan import Binding, RenderedManifest
@@ -54,10 +54,10 @@ class Floor:
         if kept <= rendered.replicas:
             return None
         answer = self._interpreter.revise_replica(rendered.body, kept)
-        if not isinstance(answer, Answer):
+        if not isinstance(answer, Interpretation):
             kept = _written(live)
             answer = self._interpreter.revise_replica(rendered.body, kept)
-        if not isinstance(answer, Answer):
+        if not isinstance(answer, Interpretation):
             return None
         body = answer.value
         held = replace(rendered, body=body, digest=Digest(canonical.digest(body)), replicas=kept, clusters=(cluster,))
@@ -122,7 +122,7 @@ class Floor:
         same, more = (
             self._interpreter.revise_replica(rendered.body, number) for number in (rendered.replicas, written)
         )
-        if not isinstance(same, Answer) or not isinstance(more, Answer):
+        if not isinstance(same, Interpretation) or not isinstance(more, Interpretation):
             return False
         return same.value == rendered.body != more.value
 

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from gitfed.interpret import native, shapes
-from gitfed.interpret.registry import DEFAULT, Answer, Interpreter, InterpretError, Operation, Unknown
+from gitfed.interpret.registry import DEFAULT, Interpretation, Interpreter, InterpretError, Operation, Unknown
 from gitfed.model.base import Body
 from gitfed.model.keys import MANAGER, OURS
 from gitfed.planning.objects import diff
@@ -111,7 +111,7 @@ def _pull_secrets(body: Body, observed: Body) -> Body:
 def retain(desired: Body, observed: Body, interpreter: Interpreter) -> Body:
     """`desired` with the cluster's own values, whole: the reference's form. Raises RetainError."""
     match interpreter.retain(desired, observed):
-        case Answer(value=value):
+        case Interpretation(value=value):
             return value
         case Unknown(reason=reason, permanent=permanent, cause=cause):
             raise RetainError(reason, permanent=permanent, cause=cause)
