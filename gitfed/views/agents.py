@@ -55,7 +55,7 @@ class AgentView(View):
     slice: SliceView | None
     """null: the hub that answers does not lead."""
     certificateEnds: Time | None
-    """null: no certificate counts for this cluster, so that no agent can connect; or nobody could find out."""
+    """null: no certificate counts for this cluster, so no agent can connect; or the hub cannot read its ledger."""
 
 
 class AgentList(View):
@@ -69,15 +69,15 @@ class AgentList(View):
 
 
 def clusters(repo: RepoSnapshot, certificates: Mapping[AgentName, datetime]) -> list[ClusterName]:
-    """Those that have an agent, or are to have one."""
-    kept = {name for name, one in repo.clusters.items() if one.has_agent}
+    """Clusters that have an agent, or are to have one."""
+    kept = {name for name, cluster in repo.clusters.items() if cluster.has_agent}
     return sorted(kept.union(name for name in certificates if not agent_identity.pool_in(name)))
 
 
 def certificate_ends(
     cluster: ClusterName, repo: RepoSnapshot, certificates: Mapping[AgentName, datetime]
 ) -> datetime | None:
-    """Until when whoever keeps this cluster may connect, by what is known of each agent's certificate."""
+    """When the certificate ends with which this cluster's agent connects, by the certificates of all agents."""
     pool = repo.clusters[cluster].pool if cluster in repo.clusters else ""
     return certificates.get(agent_identity.of_pool(pool) if pool else cluster)
 
@@ -88,29 +88,29 @@ def item(
     """`leads`: whether agents connect to the process that asks."""
     declared = repo.clusters.get(cluster)
     pool = declared.pool if declared is not None else ""
-    known = presence or AgentPresence()
+    seen = presence or AgentPresence()
     state: Literal["Connected", "Disconnected", "NeverConnected", "NotDeclared", "Unknown"]
     if declared is None or not declared.has_agent:
         state = "NotDeclared"
     elif not leads:
         state = "Unknown"
-    elif known.connected is not None:
+    elif seen.connected is not None:
         state = "Connected"
     else:
-        state = "Disconnected" if known.heard is not None else "NeverConnected"
+        state = "Disconnected" if seen.heard is not None else "NeverConnected"
     return {
         "cluster": cluster,
         "name": agent_identity.common_name(agent_identity.of_pool(pool) if pool else cluster),
         "pool": pool,
-        "member": known.holding.member,
+        "member": seen.holding.member,
         "state": state,
-        "connectedSince": _time(known.connected),
-        "lastHeard": _time(known.heard),
-        "connections": known.connections,
-        "instance": known.instance,
-        "program": known.program,
-        "protocol": known.protocol,
-        "slice": {"wanted": known.wanted, "held": known.held} if presence is not None else None,
+        "connectedSince": _time(seen.connected),
+        "lastHeard": _time(seen.heard),
+        "connections": seen.connections,
+        "instance": seen.instance,
+        "program": seen.program,
+        "protocol": seen.protocol,
+        "slice": {"wanted": seen.wanted, "held": seen.held} if presence is not None else None,
         "certificateEnds": _time(ends),
     }
 

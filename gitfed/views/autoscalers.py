@@ -119,30 +119,30 @@ class ScaledView(View):
 
 
 def items(repo: RepoSnapshot, plan: Plan, namespace: str = "") -> Iterator[AutoscalerView]:
-    for one in sorted(repo.autoscalers, key=lambda one: one.key):
-        if namespace in ("", one.metadata.namespace):
-            yield _cron(one, plan) if isinstance(one, CronFederatedHPA) else _federated(one, plan)
+    for declared in sorted(repo.autoscalers, key=lambda autoscaler: autoscaler.key):
+        if namespace in ("", declared.metadata.namespace):
+            yield _cron(declared, plan) if isinstance(declared, CronFederatedHPA) else _federated(declared, plan)
 
 
 def scaled(plan: Plan, key: ObjectKey) -> ScaledView | None:
-    found: Scaled | None = plan.scaling.scaled.get(key)
-    if found is None:
+    in_force: Scaled | None = plan.scaling.scaled.get(key)
+    if in_force is None:
         return None
     return {
-        "kind": found.by.kind,
-        "namespace": found.by.namespace,
-        "name": found.by.name,
-        "rule": found.rule,
-        "at": _time(found.at),
-        "replicas": found.replicas,
-        "why": found.why,
-        "declared": found.declared,
+        "kind": in_force.by.kind,
+        "namespace": in_force.by.namespace,
+        "name": in_force.by.name,
+        "rule": in_force.rule,
+        "at": _time(in_force.at),
+        "replicas": in_force.replicas,
+        "why": in_force.why,
+        "declared": in_force.declared,
     }
 
 
 def _cron(declared: CronFederatedHPA, plan: Plan) -> AutoscalerView:
     record = plan.scaling.records.get(declared.key)
-    known = {one.name: one for one in record.rules} if record is not None else {}
+    records = {rule.name: rule for rule in record.rules} if record is not None else {}
     target = declared.target
     in_force = plan.scaling.scaled.get(target)
     return {
@@ -161,8 +161,8 @@ def _cron(declared: CronFederatedHPA, plan: Plan) -> AutoscalerView:
                 "replicas": rule.target_replicas,
                 "minReplicas": rule.target_min_replicas,
                 "maxReplicas": rule.target_max_replicas,
-                "next": _time(known[rule.name].next) if rule.name in known else None,
-                "last": _last(known.get(rule.name)),
+                "next": _time(records[rule.name].next) if rule.name in records else None,
+                "last": _last(records.get(rule.name)),
             }
             for rule in declared.spec.rules
         ],
@@ -178,7 +178,7 @@ def _federated(declared: FederatedHPA, plan: Plan) -> AutoscalerView:
     record = plan.scaling.records.get(declared.key)
     status = record.status if record is not None else None
     in_force = plan.scaling.scaled.get(declared.target)
-    known = {one.name: one.current for one in status.metrics} if status is not None else {}
+    current = {metric.name: metric.current for metric in status.metrics} if status is not None else {}
     return {
         "kind": declared.kind,
         "namespace": declared.metadata.namespace,
@@ -190,17 +190,17 @@ def _federated(declared: FederatedHPA, plan: Plan) -> AutoscalerView:
         "minReplicas": declared.spec.min_replicas,
         "maxReplicas": declared.spec.max_replicas,
         "metrics": [
-            {"name": str(one), "type": one.type, "current": known.get(str(one), ""), "target": one.wanted}
-            for one in declared.metrics
+            {"name": str(metric), "type": metric.type, "current": current.get(str(metric), ""), "target": metric.wanted}
+            for metric in declared.metrics
         ],
         "conditions": [
             {
-                "type": one.type.value,
-                "status": "True" if one.holds else "False",
-                "reason": one.reason.value,
-                "message": one.message,
+                "type": condition.type.value,
+                "status": "True" if condition.holds else "False",
+                "reason": condition.reason.value,
+                "message": condition.message,
             }
-            for one in (status.conditions if status is not None else ())
+            for condition in (status.conditions if status is not None else ())
         ],
         "origin": str(declared.origin),
     }
@@ -218,14 +218,14 @@ def _last(record: RuleRecord | None) -> RunView | None:
     }
 
 
-def _scale(found: Scale) -> ScaleView:
+def _scale(scale: Scale) -> ScaleView:
     return {
-        "replicas": found.replicas,
-        "minReplicas": found.min_replicas,
-        "maxReplicas": found.max_replicas,
-        "rule": found.rule,
-        "at": _time(found.at),
-        "why": found.why,
+        "replicas": scale.replicas,
+        "minReplicas": scale.min_replicas,
+        "maxReplicas": scale.max_replicas,
+        "rule": scale.rule,
+        "at": _time(scale.at),
+        "why": scale.why,
     }
 
 

@@ -1,4 +1,4 @@
-"""Where each object goes and how its copies are: `gitfed.io/bindings/v1`."""
+"""Where each object goes, and how it is in each cluster: `gitfed.io/bindings/v1`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gitfed.views.value import View
 
 
 class CopyView(View):
-    """One copy: Karmada's AggregatedStatusItem, and why it is not healthy."""
+    """The object in one cluster: Karmada's AggregatedStatusItem, and why it is not healthy."""
 
     clusterName: str
     applied: bool
@@ -21,11 +21,11 @@ class CopyView(View):
     appliedMessage: NotRequired[str]
     healthMessage: NotRequired[str]
     status: NotRequired[Any]
-    """What was collected of the copy."""
+    """What was collected of its status."""
 
 
 class StatusView(View):
-    """What became of an object's copies."""
+    """How an object is in its clusters."""
 
     aggregatedStatus: list[CopyView]
     conditions: list[plans.ConditionView]
@@ -36,10 +36,10 @@ class StatusView(View):
 
 
 class PlacedBinding(plans.BindingView):
-    """A binding, and how its copies are."""
+    """A binding, and how its object is in each cluster."""
 
     status: StatusView | None
-    """null: nothing is known of its copies."""
+    """null: nothing is known of it in any cluster."""
 
 
 class BindingList(View):
@@ -57,21 +57,21 @@ def item(binding: Binding, status: StatusView | None, held: HeldDecision | None 
     return {**plans.binding(binding, held), "status": status}
 
 
-def seen(found: BindingStatus) -> StatusView:
+def seen(status: BindingStatus) -> StatusView:
     """As the clusters show it now."""
     shown: StatusView = {
-        "aggregatedStatus": [_copy(one) for one in found.copies],
-        "conditions": cast(list[plans.ConditionView], [found.fully_applied.as_json()]),
-        "templateStatus": found.status,
+        "aggregatedStatus": [_copy(copy) for copy in status.copies],
+        "conditions": cast(list[plans.ConditionView], [status.fully_applied.as_json()]),
+        "templateStatus": status.status,
     }
-    if found.error:
-        shown["error"] = found.error
+    if status.error:
+        shown["error"] = status.error
     return shown
 
 
-def recorded(found: Body) -> StatusView:
+def recorded(status: Body) -> StatusView:
     """As the state branch has it."""
-    return cast(StatusView, dict(found))
+    return cast(StatusView, dict(status))
 
 
 def _copy(copy: CopyStatus) -> CopyView:

@@ -32,37 +32,39 @@ class RoomView(View):
 
 
 @dataclass(frozen=True, slots=True)
-class Room:
-    """Billionths of one resource."""
+class Utilization:
+    """One resource, in billionths: what pods request of what nodes offer."""
 
     offered: int = 0
     asked: int = 0
 
     @property
     def percent(self) -> int | None:
-        """Rounded up: what is used a little is not 0 %. None: nothing is offered."""
+        """Rounded up, so that a little use is not 0 %. None: nothing is offered."""
         return -(-100 * self.asked // self.offered) if self.offered > 0 else None
 
 
-def of_cluster(facts: ClusterFacts | None) -> dict[str, Room] | None:
+def of_cluster(facts: ClusterFacts | None) -> dict[str, Utilization] | None:
     """By resource; None: not known."""
     summary = facts.resource_summary if facts is not None else None
     if summary is None:
         return None
     parts = [summary.get(member) or {} for member in ("allocated", "allocating")]
     return {
-        name: Room(_nano(value), sum(_nano(part.get(name, 0)) for part in parts))
+        name: Utilization(_nano(value), sum(_nano(part.get(name, 0)) for part in parts))
         for name, value in (summary.get("allocatable") or {}).items()
     }
 
 
-def of_node(node: NodeFacts) -> dict[str, Room]:
+def of_node(node: NodeFacts) -> dict[str, Utilization]:
     """Of one node, or of one of a class."""
-    return {name: Room(_nano(value), _nano(node.requested.get(name, 0))) for name, value in node.allocatable.items()}
+    return {
+        name: Utilization(_nano(value), _nano(node.requested.get(name, 0))) for name, value in node.allocatable.items()
+    }
 
 
 def node_count(facts: ClusterFacts | None) -> tuple[int, int] | None:
-    """(ready, all); None: not known. Facts of a file may tell of room and not of nodes."""
+    """(ready, all); None: not known. A file of facts may give capacities without nodes."""
     if facts is None or not facts.nodes:
         return None
     return sum(node.count for node in facts.nodes if node.ready), sum(node.count for node in facts.nodes)
@@ -73,29 +75,32 @@ def nodes_text(counted: tuple[int, int] | None) -> str:
     return NONE if counted is None else f"{counted[0]}/{counted[1]}"
 
 
-def cells(found: Mapping[str, Room] | None, *, percent: bool = False) -> list[str]:
+def cells(usage: Mapping[str, Utilization] | None, *, percent: bool = False) -> list[str]:
     """`asked/offered` of the resources that are shown, each followed by the share if wanted."""
     texts: list[str] = []
     for name in SHOWN:
-        one = found.get(name) if found is not None else None
-        texts.append(NONE if one is None else f"{amount(name, one.asked)}/{amount(name, one.offered)}")
+        use = usage.get(name) if usage is not None else None
+        texts.append(NONE if use is None else f"{amount(name, use.asked)}/{amount(name, use.offered)}")
         if percent:
-            texts.append(NONE if one is None or one.percent is None else f"{one.percent}%")
+            texts.append(NONE if use is None or use.percent is None else f"{use.percent}%")
     return texts
 
 
-def item(found: Mapping[str, Room] | None) -> dict[str, RoomView] | None:
+def item(usage: Mapping[str, Utilization] | None) -> dict[str, RoomView] | None:
     """For programs: exact numbers of cores, bytes and pieces."""
-    if found is None:
+    if usage is None:
         return None
-    return {name: {"allocatable": _number(one.offered), "requested": _number(one.asked)} for name, one in found.items()}
+    return {name: {"allocatable": _number(use.offered), "requested": _number(use.asked)} for name, use in usage.items()}
 
 
-def of_item(shown: Mapping[str, RoomView] | None) -> dict[str, Room] | None:
+def of_item(shown: Mapping[str, RoomView] | None) -> dict[str, Utilization] | None:
     """What `item` was made of."""
     if shown is None:
         return None
-    return {name: Room(round(one["allocatable"] * NANO), round(one["requested"] * NANO)) for name, one in shown.items()}
+    return {
+        name: Utilization(round(view["allocatable"] * NANO), round(view["requested"] * NANO))
+        for name, view in shown.items()
+    }
 
 
 def amount(name: str, nano: int) -> str:

@@ -30,13 +30,13 @@ class ClusterView(View):
 
     name: str
     version: str
-    """Of Kubernetes; "" while nobody looked."""
+    """Of Kubernetes; "" until the cluster was observed."""
     mode: str
     """Push or Pull."""
     state: str
     """Ready, NotReady or Unknown."""
     assumed: bool
-    """Nobody looked: it is taken to be ready."""
+    """The cluster was not observed: it is taken to be ready."""
     region: str
     provider: str
     zones: list[str]
@@ -69,32 +69,32 @@ class ClusterList(View):
 
 def candidates(repo: RepoSnapshot, facts: Mapping[ClusterName, ClusterFacts], plan: Plan) -> list[Candidate]:
     """Every cluster, declared or only in the facts, as placement sees it, with the taints of `plan`; by name."""
-    found = (
+    every = (
         candidate(repo.clusters.get(name), facts.get(name) or ClusterFacts(name, assumed=True))
         for name in sorted(repo.clusters.keys() | facts.keys())
     )
-    tainted = step.marked(tuple(found), plan.records, plan.outage, repo, plan.now)
-    return [replace(one, capacity=place.capacity_of(one, repo.settings)) for one in tainted]
+    tainted = step.marked(tuple(every), plan.records, plan.outage, repo, plan.now)
+    return [replace(cluster, capacity=place.capacity_of(cluster, repo.settings)) for cluster in tainted]
 
 
-def item(found: Candidate, repo: RepoSnapshot, objects: int) -> ClusterView:
+def item(cluster: Candidate, repo: RepoSnapshot, objects: int) -> ClusterView:
     """`objects`: how many are placed there."""
-    facts, declared = found.facts, repo.clusters.get(found.name)
+    facts, declared = cluster.facts, repo.clusters.get(cluster.name)
     elsewhere = ((facts.declared if facts else None) or {}).get("spec") or {}
     proxy = declared.spec.proxy_url if declared else elsewhere.get("proxyURL", "")
     return {
-        "name": found.name,
+        "name": cluster.name,
         "version": facts.kubernetes_version if facts else "",
         "mode": (declared.spec.sync_mode if declared else elsewhere.get("syncMode", "")) or "",
-        "state": found.reach.value,
+        "state": cluster.reach.value,
         "assumed": facts is None or facts.assumed,
-        "region": found.region,
-        "provider": found.provider,
-        "zones": list(found.zones),
-        "taints": [str(taint) for taint in found.taints],
-        "remedyActions": [*remedies.actions(repo.remedies, found.name, facts.conditions if facts else ())],
+        "region": cluster.region,
+        "provider": cluster.provider,
+        "zones": list(cluster.zones),
+        "taints": [str(taint) for taint in cluster.taints],
+        "remedyActions": [*remedies.actions(repo.remedies, cluster.name, facts.conditions if facts else ())],
         "objects": objects,
-        "labels": dict(found.labels),
+        "labels": dict(cluster.labels),
         "declared": str(declared.origin) if declared else None,
         "apiEndpoint": (declared.spec.api_endpoint if declared else elsewhere.get("apiEndpoint", "")) or "",
         "proxyURL": inputs.without_credentials(proxy or ""),

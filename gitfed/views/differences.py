@@ -48,15 +48,15 @@ def field(part: FieldChange) -> FieldView:
     return shown
 
 
-def declaration(one: Declaration) -> DeclarationView:
+def declaration(declared: Declaration) -> DeclarationView:
     return {
-        "kind": one.key.kind,
-        "namespace": one.key.namespace,
-        "name": one.key.name,
-        "change": one.verb,
-        "origin": str(one.origin),
-        "fields": [field(part) for part in one.fields],
-        "concerns": [str(key) for key in one.concerns],
-        "differing": [str(key) for key in one.differing],
-        "limits": bool(declared_changes.loosened(one)),
+        "kind": declared.key.kind,
+        "namespace": declared.key.namespace,
+        "name": declared.key.name,
+        "change": declared.verb,
+        "origin": str(declared.origin),
+        "fields": [field(part) for part in declared.fields],
+        "concerns": [str(key) for key in declared.concerns],
+        "differing": [str(key) for key in declared.differing],
+        "limits": bool(declared_changes.loosened(declared)),
     }

@@ -22,7 +22,7 @@ SCHEMA: Literal["gitfed.io/explanation/v1"] = "gitfed.io/explanation/v1"
 
 
 class Loser(View):
-    """A policy that selects the object too, and lost."""
+    """A policy that selects the object too, and comes second."""
 
     kind: str
     namespace: str
@@ -47,7 +47,7 @@ class ClusterReason(View):
     region: str
     state: str
     assumed: bool
-    """Nobody looked at it: it is taken to be ready."""
+    """The cluster was not observed: it is taken to be ready."""
     taints: list[str]
     free: str
     """`cpu 12 memory 40Gi`; "" when not known."""
@@ -55,7 +55,7 @@ class ClusterReason(View):
 
 
 class EstimateView(View):
-    """How many replicas one estimator sees room for."""
+    """How many replicas fit into a cluster, by one estimator."""
 
     estimator: str
     replicas: int
@@ -99,7 +99,7 @@ class PlacementNumbers(View):
     """What was divided by the weights, by Webster's method, for each tier in use (the tiers of the clusters that have a
     `base`, in order); empty where the decision stands, or where the numbers that decided are not known."""
     lastNameFirst: bool
-    """Who of equals gets an odd replica."""
+    """Whether the last by name of equal clusters gets an odd replica, and not the first."""
     wouldChange: list[str]
     """What would let the object be placed, if it could not be."""
     clusters: list[ClusterNumbers]
@@ -168,13 +168,15 @@ def explain(
         "policyOrigin": _origin(origins, binding.policy),
         "needsNoPolicy": binding.policy is not None and not plans.is_policy(binding.policy),
         "losers": [
-            {"kind": one.kind, "namespace": one.namespace, "name": one.name, "origin": _origin(origins, one)}
-            for one in binding.losers
+            {"kind": loser.kind, "namespace": loser.namespace, "name": loser.name, "origin": _origin(origins, loser)}
+            for loser in binding.losers
         ],
         "clusters": _clusters(binding, decision, candidates, shown),
         "placement": _placement(binding, repo, candidates, decision, shown, turn),
         "overrides": _edits(plan, key, shown),
-        "changes": [plans.change(one) for one in plan.changes or () if one.key == key and shown(one.cluster)],
+        "changes": [
+            plans.change(change) for change in plan.changes or () if change.key == key and shown(change.cluster)
+        ],
     }
 
 
@@ -196,8 +198,8 @@ def numbers(story: placement.Story, shown: Callable[[ClusterName], bool] = lambd
                 "tier": item.tier,
                 "before": item.before,
                 "estimates": [
-                    {"estimator": one.estimator, "replicas": one.replicas, "limitedBy": one.by}
-                    for one in item.estimates
+                    {"estimator": estimate.estimator, "replicas": estimate.replicas, "limitedBy": estimate.by}
+                    for estimate in item.estimates
                 ],
                 "room": item.room,
                 "limitedBy": item.limited_by,
@@ -226,19 +228,19 @@ def _clusters(
     rejected = {rejection.cluster: rejection.reason for rejection in binding.rejections}
     return [
         {
-            "name": one.name,
-            "chosen": one.name in after,
-            "replicas": after.get(one.name),
-            "before": {"chosen": one.name in before, "replicas": before.get(one.name)},
-            "region": one.region,
-            "state": one.reach.value,
-            "assumed": one.facts is not None and one.facts.assumed,
-            "taints": [str(taint) for taint in one.taints],
-            "free": _free(one),
-            "reason": rejected.get(one.name) or (binding.why if one.name in after else "not chosen"),
+            "name": candidate.name,
+            "chosen": candidate.name in after,
+            "replicas": after.get(candidate.name),
+            "before": {"chosen": candidate.name in before, "replicas": before.get(candidate.name)},
+            "region": candidate.region,
+            "state": candidate.reach.value,
+            "assumed": candidate.facts is not None and candidate.facts.assumed,
+            "taints": [str(taint) for taint in candidate.taints],
+            "free": _free(candidate),
+            "reason": rejected.get(candidate.name) or (binding.why if candidate.name in after else "not chosen"),
         }
-        for one in candidates
-        if shown(one.name)
+        for candidate in candidates
+        if shown(candidate.name)
     ]
 
 
@@ -253,7 +255,7 @@ def _free(candidate: Candidate) -> str:
                 free = quantity.parse(str(total[name])) - quantity.parse(str(used.get(name, "0")))
                 parts.append(f"{name} {quantity.text(free)}")
         except quantity.QuantityError:
-            continue  # a summary that cannot be read says nothing about room
+            continue  # a summary that cannot be read says nothing about what is free
     return " ".join(parts)
 
 

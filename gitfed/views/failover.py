@@ -66,7 +66,13 @@ def health(record: ClusterRecord) -> ClusterHealth:
         "since": time_text(record.since),
         "reason": record.reason,
         "taints": [
-            {"key": one.key, "value": one.value, "effect": one.effect, "timeAdded": time_text(one.added), "by": one.by}
-            for one in record.taints
+            {
+                "key": taint.key,
+                "value": taint.value,
+                "effect": taint.effect,
+                "timeAdded": time_text(taint.added),
+                "by": taint.by,
+            }
+            for taint in record.taints
         ],
     }

@@ -70,13 +70,18 @@ def document(plan: Plan) -> GateList:
     """All gates, for who sees the whole fleet."""
     held, hidden = held_by(plan), secret_leaks.hidden_of(plan)
     shown = [
-        item(gate, [change(one, hidden) for one in held.get(gate.name, ())[:SAMPLES]], held=gate.held, whole=True)
+        item(
+            gate,
+            [change(held_change, hidden) for held_change in held.get(gate.name, ())[:SAMPLES]],
+            held=gate.held,
+            whole=True,
+        )
         for gate in plan.gates
     ]
     return {"schema": SCHEMA, "commit": plan.commit, "digest": plan.digest, "gates": shown}
 
 
-def change(found: Change, hidden: redact.Hidden) -> plans.ChangeView:
+def change(item: Change, hidden: redact.Hidden) -> plans.ChangeView:
     """One change, without what Secrets hold."""
-    view = plans.change(secret_leaks.without(found, hidden))
+    view = plans.change(secret_leaks.without(item, hidden))
     return {**view, "reason": hidden.text(view["reason"])}

@@ -49,7 +49,7 @@ class EndEvent(View):
     """`expired`: the credential; `denied`: the right to view; `slow`: the client; `stopping`: the hub."""
 
 
-def result(change: Change, found: ApplyResult) -> ResultEvent:
+def result(change: Change, outcome: ApplyResult) -> ResultEvent:
     return {
         "cluster": change.cluster,
         "apiVersion": change.api_version,
@@ -57,6 +57,6 @@ def result(change: Change, found: ApplyResult) -> ResultEvent:
         "namespace": change.key.namespace,
         "name": change.key.name,
         "action": change.action.value,
-        "outcome": found.outcome,
-        "message": found.message,
+        "outcome": outcome.outcome,
+        "message": outcome.message,
     }

@@ -56,7 +56,7 @@ class EventView(View):
     namespace: str
     name: str
     cluster: str
-    """"" where it is about no single one."""
+    """"" where it concerns no single cluster."""
     message: str
     commit: str
     source: str | None
@@ -69,30 +69,30 @@ class EventList(View):
     items: list[EventView]
 
 
-def entry(found: Entry) -> EntryView:
+def entry(item: Entry) -> EntryView:
     return {
-        "commit": found.commit,
-        "when": time_text(found.when),
-        "what": found.what,
-        "act": found.act,
-        "source": found.source,
-        "named": found.named,
-        "facts": found.facts or None,
-        "reasons": list(found.reasons),
+        "commit": item.commit,
+        "when": time_text(item.when),
+        "what": item.what,
+        "act": item.act,
+        "source": item.source,
+        "named": item.named,
+        "facts": item.facts or None,
+        "reasons": list(item.reasons),
     }
 
 
-def event(of: Entry, key: ObjectKey, found: BindingEvent) -> EventView:
+def event(of: Entry, key: ObjectKey, happened: BindingEvent) -> EventView:
     return {
         "when": time_text(of.when),
-        "type": found.type,
-        "reason": found.reason,
+        "type": happened.type,
+        "reason": happened.reason,
         "group": key.group,
         "kind": key.kind,
         "namespace": key.namespace,
         "name": key.name,
-        "cluster": found.cluster,
-        "message": found.message,
+        "cluster": happened.cluster,
+        "message": happened.message,
         "commit": of.commit,
         "source": of.source,
     }

@@ -44,14 +44,14 @@ _KINDS = {
     ("scheduling.k8s.io", "PriorityClass"): ("PC", "pc"),
     ("storage.k8s.io", "StorageClass"): ("SC", "sc"),
 }
-_TYPED = {word: known for known, (shown, words) in _KINDS.items() for word in (shown.lower(), *words.split())}
+_TYPED = {word: group_kind for group_kind, (shown, words) in _KINDS.items() for word in (shown.lower(), *words.split())}
 
 
 def kind(group: str, name: str) -> str:
     """A kind as it is shown: `Deploy`, `Role`, `Rollout.argoproj.io`."""
-    known = _KINDS.get((group, name))
-    if known is not None:
-        return known[0]
+    words = _KINDS.get((group, name))
+    if words is not None:
+        return words[0]
     if not group or "." not in group or group.endswith(".k8s.io"):
         return name
     return f"{name}.{group}"
@@ -67,7 +67,7 @@ def of(resource: ResourceRef) -> ObjectKey:
     return ObjectKey(group_of(resource["apiVersion"]), resource["kind"], resource["namespace"], resource["name"])
 
 
-def find(text: str, known: Iterable[ObjectKey], *, namespace: str = "") -> ObjectKey:
+def find(text: str, candidates: Iterable[ObjectKey], *, namespace: str = "") -> ObjectKey:
     """The one object that `KIND/[NS/]NAME` means, or `NS/KIND/NAME` as it is shown.
 
     Raises UsageError when the text has another form or several objects could be meant, NotThere when nothing has this
@@ -78,23 +78,23 @@ def find(text: str, known: Iterable[ObjectKey], *, namespace: str = "") -> Objec
         raise UsageError(
             f"{text!r} does not name an object", hint="KIND/NAME or KIND/NAMESPACE/NAME, e.g. deploy/shop/web"
         )
-    keys = sorted(set(known))
+    keys = sorted(set(candidates))
     readings = [(parts[0], parts[1] if len(parts) == 3 else namespace)]
     if len(parts) == 3:
         # Only if nothing is called so kind first: that spelling stays certain where a namespace is called as a kind.
         readings.append((parts[1], parts[0]))
     for word, wanted_namespace in readings:
-        found = [
+        matching = [
             key
             for key in keys
             if key.name == parts[-1]
             and (not wanted_namespace or key.namespace == wanted_namespace)
             and _is_kind(word, key)
         ]
-        if len(found) == 1:
-            return found[0]
-        if found:
-            raise UsageError(f"{text!r} may be {' or '.join(typed(key) for key in found)}", hint="say which")
+        if len(matching) == 1:
+            return matching[0]
+        if matching:
+            raise UsageError(f"{text!r} may be {' or '.join(typed(key) for key in matching)}", hint="say which")
     close = _closest(text, {spelled: whole for key in keys for spelled, whole in _spellings(key, len(parts))})
     raise NotThere(
         f"no object {text!r} in the repository",
@@ -102,18 +102,16 @@ def find(text: str, known: Iterable[ObjectKey], *, namespace: str = "") -> Objec
     )
 
 
-def find_copies(
-    text: str, copies: Iterable[tuple[str, ObjectKey]], *, namespace: str = ""
-) -> set[tuple[str, ObjectKey]]:
-    """The copies that `[CLUSTER/]KIND/[NS/]NAME` means: that in the cluster, else those in all. Raises as `find`."""
-    known = set(copies)
+def find_works(text: str, every: Iterable[tuple[str, ObjectKey]], *, namespace: str = "") -> set[tuple[str, ObjectKey]]:
+    """(cluster, key) of what `[CLUSTER/]KIND/[NS/]NAME` means: in that cluster, else in all. Raises as `find`."""
+    works = set(every)
     cluster, _, rest = text.partition("/")
-    inside = {key for name, key in known if name == cluster}
+    inside = {key for name, key in works if name == cluster}
     if inside and "/" in rest:
         with contextlib.suppress(NotThere):  # then the cluster is called as a kind or a namespace
             return {(cluster, find(rest, inside, namespace=namespace))}
-    key = find(text, (one for _, one in known), namespace=namespace)
-    return {one for one in known if one[1] == key}
+    key = find(text, (key for _, key in works), namespace=namespace)
+    return {work for work in works if work[1] == key}
 
 
 def typed(key: ObjectKey) -> str:
@@ -122,7 +120,7 @@ def typed(key: ObjectKey) -> str:
 
 
 def _spellings(key: ObjectKey, parts: int) -> Iterator[tuple[str, str]]:
-    """What may have been meant by a text of so many parts, and the same with all that it needs to be found."""
+    """(a spelling of so many parts, the same written out in full), of one object."""
     for word in (
         typed(key).partition("/")[0],
         key.kind.lower(),
@@ -134,10 +132,10 @@ def _spellings(key: ObjectKey, parts: int) -> Iterator[tuple[str, str]]:
             yield f"{key.namespace}/{word}/{key.name}", whole
 
 
-def _closest(text: str, known: Mapping[str, str]) -> str:
+def _closest(text: str, spellings: Mapping[str, str]) -> str:
     import difflib
 
-    lowered = {spelled.lower(): whole for spelled, whole in known.items()}
+    lowered = {spelled.lower(): whole for spelled, whole in spellings.items()}
     close = difflib.get_close_matches(text.lower(), list(lowered), n=1, cutoff=0.6)
     return lowered[close[0]] if close else ""
 
@@ -171,4 +169,4 @@ def offered(key: ObjectKey) -> tuple[str, ...]:
 
 def short_forms() -> dict[tuple[str, str], str]:
     """Kinds that are shown by another word than their own, for the reference page."""
-    return {known: shown for known, (shown, _) in _KINDS.items() if shown != known[1]}
+    return {group_kind: shown for group_kind, (shown, _) in _KINDS.items() if shown != group_kind[1]}

@@ -1,4 +1,4 @@
-"""One object with everything that is known of it: `gitfed.io/object/v1`."""
+"""One object: where it goes, what each cluster gets, and what differs: `gitfed.io/object/v1`."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class ManifestView(View):
 
 
 class ObjectView(View):
-    """Where an object is, how its copies are, and what each cluster gets."""
+    """Where an object is, how it is in each cluster, and what each cluster gets."""
 
     schema: Literal["gitfed.io/object/v1"]
     commit: str
@@ -58,14 +58,16 @@ def document(
         "manifests": [
             {
                 "clusters": clusters,
-                "replicas": one.replicas,
-                "digest": one.digest,
-                "origin": str(one.origin),
-                "edits": [{"by": edit.by, "what": edit.what, "origin": str(edit.origin)} for edit in one.edits],
-                "body": redact.masked(one.body),
+                "replicas": rendered.replicas,
+                "digest": rendered.digest,
+                "origin": str(rendered.origin),
+                "edits": [{"by": edit.by, "what": edit.what, "origin": str(edit.origin)} for edit in rendered.edits],
+                "body": redact.masked(rendered.body),
             }
-            for one in plan.rendered.get(key, ())
-            if (clusters := [name for name in one.clusters if shown(name)])
+            for rendered in plan.rendered.get(key, ())
+            if (clusters := [name for name in rendered.clusters if shown(name)])
         ],
-        "changes": [plans.change(one) for one in plan.changes or () if one.key == key and shown(one.cluster)],
+        "changes": [
+            plans.change(change) for change in plan.changes or () if change.key == key and shown(change.cluster)
+        ],
     }

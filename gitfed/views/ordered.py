@@ -46,15 +46,15 @@ class OrderView(View):
     approved: NotRequired[Approved]
 
 
-def suspensions(found: Iterable[Suspension]) -> list[SuspensionView]:
+def suspensions(orders: Iterable[Suspension]) -> list[SuspensionView]:
     return [
         {
-            "of": one.of,
-            "by": one.by,
-            "at": time_text(one.at),
-            "reason": one.reason,
-            "scheduling": one.scheduling,
-            "text": str(one),
+            "of": order.of,
+            "by": order.by,
+            "at": time_text(order.at),
+            "reason": order.reason,
+            "scheduling": order.scheduling,
+            "text": str(order),
         }
-        for one in found
+        for order in orders
     ]

@@ -72,7 +72,7 @@ class Descheduled(View):
 
 
 class KeptCopy(View):
-    """A copy that stays where its object does not go any more."""
+    """An object that stays in a cluster where it does not go any more."""
 
     name: str
     """Of the cluster."""
@@ -111,9 +111,9 @@ class BindingView(View):
     gracefulEvictionTasks: list[Any]
     """As in Karmada's ResourceBinding."""
     awaitsDeletion: list[str]
-    """Clusters whose old copy must be gone before anything is written."""
+    """Clusters whose old object must be gone before anything is written."""
     released: list[str]
-    """Clusters that it has left, where its copy is deleted as soon as they answer."""
+    """Clusters that it has left, where it is deleted as soon as they answer."""
     injectedLabels: dict[str, dict[str, str]]
     """State that a failover brought, by cluster."""
     why: str
@@ -123,7 +123,7 @@ class BindingView(View):
     held: HeldView | None
     """What a gate holds beside it."""
     kept: list[KeptCopy]
-    """Where copies stay that are not managed any more, as far as decisions tell."""
+    """Clusters where it stays and is not managed any more, as far as decisions tell."""
 
 
 class ChangeView(View):
@@ -196,7 +196,7 @@ class PlanView(View):
     federation: str
     now: Time
     observed: bool
-    """false: nobody looked into the clusters, so there are no changes to show."""
+    """false: the clusters were not observed, so there are no changes to show."""
     clusters: list[str]
     bindings: list[BindingView]
     changes: list[ChangeView]
@@ -206,13 +206,13 @@ class PlanView(View):
     notes: list[str]
     failover: failover.FailoverView
     declared: NotRequired[list[DeclarationView]]
-    """Of `gitfed plan`: what differs from `base` and no object shows, such as who may do what and who is told."""
+    """Of `gitfed plan`: what differs from `base` and no object shows, such as who may do what and who is notified."""
     next: NotRequired[str]
     """In an answer of the API that is not the last: what to ask for next, as `continue`."""
 
 
 def document(plan: Plan, declared: Sequence[Declaration] | None = None) -> PlanView:
-    """The whole plan as plain JSON values, without manifest bodies. `declared`: None where nobody compared."""
+    """The whole plan as JSON values, without manifest bodies. `declared`: None where no two commits were compared."""
     shown: PlanView = {
         "schema": SCHEMA,
         "commit": plan.commit,
@@ -232,7 +232,7 @@ def document(plan: Plan, declared: Sequence[Declaration] | None = None) -> PlanV
         "failover": failover.document(plan),
     }
     if declared is not None:
-        shown["declared"] = [differences.declaration(one) for one in declared]
+        shown["declared"] = [differences.declaration(declaration) for declaration in declared]
     return shown
 
 
@@ -254,15 +254,15 @@ def gate(item: Gate) -> GateView:
     return shown
 
 
-def totals(found: Totals) -> TotalsView:
+def totals(counted: Totals) -> TotalsView:
     return {
-        "create": found.create,
-        "update": found.update,
-        "move": found.move,
-        "delete": found.delete,
-        "keep": found.keep,
-        "skip": found.skip,
-        "clusters": found.clusters,
+        "create": counted.create,
+        "update": counted.update,
+        "move": counted.move,
+        "delete": counted.delete,
+        "keep": counted.keep,
+        "skip": counted.skip,
+        "clusters": counted.clusters,
     }
 
 
@@ -287,9 +287,9 @@ def binding(item: Binding, held: HeldDecision | None = None) -> BindingView:
         "requirements": item.requirements,
         "components": [dict(component) for component in item.components],
         "requiredBy": [
-            {"resource": str(one.owner), "clusters": list(one.clusters)}
-            for one in (item.decision.required_by if item.decision else ())
-            if one.clusters
+            {"resource": str(requirement.owner), "clusters": list(requirement.clusters)}
+            for requirement in (item.decision.required_by if item.decision else ())
+            if requirement.clusters
         ],
         "gracefulEvictionTasks": [task.raw for task in item.evictions],
         "awaitsDeletion": list(item.awaits_deletion),
@@ -322,17 +322,17 @@ def _shares(item: Binding) -> list[ClusterShare]:
     ]
 
 
-def _held(found: HeldDecision) -> HeldView:
-    next_ = found.binding
-    return {"gate": found.gate, "clusters": _shares(next_), "replicas": next_.replicas, "why": next_.why}
+def _held(held: HeldDecision) -> HeldView:
+    next_ = held.binding
+    return {"gate": held.gate, "clusters": _shares(next_), "replicas": next_.replicas, "why": next_.why}
 
 
-def condition(found: ScheduledCondition) -> ConditionView:
+def condition(scheduled: ScheduledCondition) -> ConditionView:
     return {
         "type": "Scheduled",
-        "status": "True" if found.status else "False",
-        "reason": found.reason,
-        "message": found.message,
+        "status": "True" if scheduled.status else "False",
+        "reason": scheduled.reason,
+        "message": scheduled.message,
     }
 
 

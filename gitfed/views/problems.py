@@ -18,7 +18,7 @@ class ProblemList(View):
     schema: Literal["gitfed.io/problems/v1"]
     problems: list[plans.ProblemView]
     errors: int
-    """How many of the whole list are errors."""
+    """Errors in the whole list."""
     total: NotRequired[int]
     """Of the whole list, in an answer of the API."""
     next: NotRequired[str]
@@ -34,6 +34,6 @@ def read(view: plans.ProblemView) -> Problem:
 def document(problems: Sequence[Problem]) -> ProblemList:
     return {
         "schema": SCHEMA,
-        "problems": [plans.problem(one) for one in problems],
-        "errors": sum(1 for one in problems if one.severity is Severity.ERROR),
+        "problems": [plans.problem(problem) for problem in problems],
+        "errors": sum(1 for problem in problems if problem.severity is Severity.ERROR),
     }

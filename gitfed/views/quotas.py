@@ -30,7 +30,7 @@ class AssignedView(View):
     clusterName: str
     hard: dict[str, str]
     used: NotRequired[dict[str, str]]
-    """As the cluster counts it; missing while nobody looked."""
+    """As the cluster counts it; missing until the cluster was observed."""
 
 
 class QuotaStatus(View):
@@ -78,7 +78,7 @@ def items(
     inside = {name: facts[name].quotas if name in facts else () for name in plan.clusters}
     held = {gate.name for gate in plan.gates if gate.held}
     placed = tuple(plan.bindings.values())
-    for declared in sorted(repo.quotas, key=lambda one: one.key):
+    for declared in sorted(repo.quotas, key=lambda declared: declared.key):
         space = declared.metadata.namespace or ""
         if namespace and space != namespace:
             continue
@@ -98,7 +98,7 @@ def items(
                 "overallUsed": status["overallUsed"],
                 "aggregatedStatus": status["aggregatedStatus"],
             },
-            "resources": [one for part in parts if cluster in ("", part[0]) for one in _resources(name, *part, held)],
+            "resources": [view for part in parts if cluster in ("", part[0]) for view in _resources(name, *part, held)],
             "origin": str(declared.origin),
         }
 
@@ -114,6 +114,6 @@ def _resources(
         yield {"cluster": cluster, "resource": resource, "used": used, "limit": most, "state": state}
 
 
-def typed(one: QuotaView) -> str:
+def typed(view: QuotaView) -> str:
     """`FederatedResourceQuota/shop/budget`."""
-    return f"{one['kind']}/{one['metadata']['namespace']}/{one['metadata']['name']}"
+    return f"{view['kind']}/{view['metadata']['namespace']}/{view['metadata']['name']}"

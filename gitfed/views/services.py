@@ -26,9 +26,9 @@ class EndpointsView(View):
     cluster: str
     state: str | None
     """Of a provider: `read`, `unknown` (not read yet, or the daemon is cut off) or `failed` (its endpoints are taken
-    out everywhere). null: nobody looked."""
+    out everywhere). null: the cluster was not observed."""
     endpoints: int | None
-    """null: nobody looked. Of a consumer those that came from other clusters."""
+    """null: the cluster was not observed. Of a consumer: those that came from other clusters."""
     ready: int | None
     pending: int | None
     """Slices that are not as they should be here."""
@@ -65,7 +65,7 @@ class ServiceView(View):
     providers: list[EndpointsView]
     consumers: list[EndpointsView]
     conditions: list[ConditionView]
-    """`ServiceApplied` and `EndpointSliceDispatched`; none while nobody looked."""
+    """`ServiceApplied` and `EndpointSliceDispatched`; none until the clusters were observed."""
     serviceLocations: list[LocationView]
     """Of an ingress."""
     trafficBlockClusters: list[str]
@@ -80,48 +80,48 @@ class ServiceList(View):
     items: list[ServiceView]
 
 
-Copies = Mapping[ClusterName, LiveObject]
+LiveObjects = Mapping[ClusterName, LiveObject]
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
-    """What was seen of clusters; None: nobody looked."""
+class Observed:
+    """What was observed of clusters; None: they were not observed."""
 
     facts: Mapping[ClusterName, ClusterFacts]
-    copies: Mapping[ObjectKey, Copies] | None = None
-    """Of the Services that are shared."""
+    live: Mapping[ObjectKey, LiveObjects] | None = None
+    """The Services that are shared, as clusters have them."""
     seen: Seen | None = None
 
 
-def items(repo: RepoSnapshot, plan: Plan, look: Look, namespace: str = "") -> Iterator[ServiceView]:
-    placed = {key: [share.cluster for share in one.shares] for key, one in plan.bindings.items()}
+def items(repo: RepoSnapshot, plan: Plan, observed: Observed, namespace: str = "") -> Iterator[ServiceView]:
+    placed = {key: [share.cluster for share in binding.shares] for key, binding in plan.bindings.items()}
     for route in routes.of(repo, placed):
         if namespace in ("", route.by.namespace):
-            yield _route(repo, route, placed, look)
-    for ingress in sorted(repo.multicluster_ingresses, key=lambda one: one.key):
+            yield _route(repo, route, placed, observed)
+    for ingress in sorted(repo.multicluster_ingresses, key=lambda declared: declared.key):
         if namespace in ("", ingress.namespace):
-            yield _ingress(repo, ingress, placed, look)
+            yield _ingress(repo, ingress, placed, observed)
 
 
 def concerns(item: ServiceView, cluster: ClusterName) -> bool:
-    """Whether a cluster has to do with it; "": any."""
-    found = {one["cluster"] for one in (*item["providers"], *item["consumers"])}
-    found |= {name for one in item["serviceLocations"] for name in one["clusters"]}
-    return not cluster or cluster in found
+    """Whether it involves a cluster; "": any."""
+    involved = {endpoints["cluster"] for endpoints in (*item["providers"], *item["consumers"])}
+    involved |= {name for location in item["serviceLocations"] for name in location["clusters"]}
+    return not cluster or cluster in involved
 
 
 def targets(repo: RepoSnapshot, plan: Plan) -> frozenset[ObjectKey]:
-    """The Services of which copies are looked at."""
-    placed = {key: [share.cluster for share in one.shares] for key, one in plan.bindings.items()}
+    """The Services that are looked at in clusters."""
+    placed = {key: [share.cluster for share in binding.shares] for key, binding in plan.bindings.items()}
     return frozenset(key for route in routes.of(repo, placed) for key in (route.source, route.target))
 
 
-def _route(repo: RepoSnapshot, route: Route, placed: routes.Placed, look: Look) -> ServiceView:
+def _route(repo: RepoSnapshot, route: Route, placed: routes.Placed, observed: Observed) -> ServiceView:
     key = route.by
     manifest = repo.manifests.get(key)
     origin = manifest.origin if manifest is not None else repo.origins[key]
-    providers = [_endpoints(route.source, name, look.seen) for name in sorted(route.providers)]
-    consumers = [_endpoints(route.by, name, look.seen) for name in sorted(route.consumers)]
+    providers = [_endpoints(route.source, name, observed.seen) for name in sorted(route.providers)]
+    consumers = [_endpoints(route.by, name, observed.seen) for name in sorted(route.consumers)]
     return {
         "kind": key.kind,
         "namespace": key.namespace,
@@ -130,7 +130,7 @@ def _route(repo: RepoSnapshot, route: Route, placed: routes.Placed, look: Look) 
         "target": resource(route.target, "v1"),
         "providers": providers,
         "consumers": consumers,
-        "conditions": [*_applied(route, placed, look), *_dispatched(consumers, look)],
+        "conditions": [*_applied(route, placed, observed), *_dispatched(consumers, observed)],
         "serviceLocations": [],
         "trafficBlockClusters": [],
         "origin": str(origin),
@@ -138,22 +138,22 @@ def _route(repo: RepoSnapshot, route: Route, placed: routes.Placed, look: Look) 
 
 
 def _endpoints(key: ObjectKey, cluster: ClusterName, seen: Seen | None) -> EndpointsView:
-    found = seen.get((key, cluster)) if seen is not None else None
+    endpoints = seen.get((key, cluster)) if seen is not None else None
     return {
         "cluster": cluster,
-        "state": found.state or None if found is not None else None,
-        "endpoints": found.count if found is not None else None,
-        "ready": found.ready if found is not None else None,
-        "pending": found.left if found is not None else None,
-        "error": found.error if found is not None else "",
+        "state": endpoints.state or None if endpoints is not None else None,
+        "endpoints": endpoints.count if endpoints is not None else None,
+        "ready": endpoints.ready if endpoints is not None else None,
+        "pending": endpoints.left if endpoints is not None else None,
+        "error": endpoints.error if endpoints is not None else "",
     }
 
 
-def _applied(route: Route, placed: routes.Placed, look: Look) -> Iterator[ConditionView]:
-    if look.copies is None:
+def _applied(route: Route, placed: routes.Placed, observed: Observed) -> Iterator[ConditionView]:
+    if observed.live is None:
         return
-    copies = look.copies.get(route.target, {})
-    without = [name for name in sorted(placed.get(route.target, ())) if name not in copies or not copies[name].ours]
+    live = observed.live.get(route.target, {})
+    without = [name for name in sorted(placed.get(route.target, ())) if name not in live or not live[name].ours]
     if without:
         said = f"not in {', '.join(without)}"
         yield _condition("ServiceApplied", "False", "ServiceAppliedFailed", said)
@@ -162,10 +162,12 @@ def _applied(route: Route, placed: routes.Placed, look: Look) -> Iterator[Condit
         yield _condition("ServiceApplied", "True", "ServiceAppliedSucceed", said)
 
 
-def _dispatched(consumers: list[EndpointsView], look: Look) -> Iterator[ConditionView]:
-    if look.seen is None:
+def _dispatched(consumers: list[EndpointsView], observed: Observed) -> Iterator[ConditionView]:
+    if observed.seen is None:
         return
-    late = [f"{one['cluster']}: {one['error'] or 'on its way'}" for one in consumers if one["pending"]]
+    late = [
+        f"{consumer['cluster']}: {consumer['error'] or 'on its way'}" for consumer in consumers if consumer["pending"]
+    ]
     if late:
         yield _condition("EndpointSliceDispatched", "False", "EndpointSliceDispatchedFailed", "; ".join(late))
     else:
@@ -177,22 +179,24 @@ def _condition(kind: str, status: str, reason: str, message: str) -> ConditionVi
     return {"type": kind, "status": status, "reason": reason, "message": message}
 
 
-def _ingress(repo: RepoSnapshot, one: MultiClusterIngress, placed: routes.Placed, look: Look) -> ServiceView:
-    backends = sorted({backend.service.name for _, backend in one.backends() if backend.service is not None})
+def _ingress(
+    repo: RepoSnapshot, ingress: MultiClusterIngress, placed: routes.Placed, observed: Observed
+) -> ServiceView:
+    backends = sorted({backend.service.name for _, backend in ingress.backends() if backend.service is not None})
     locations: list[LocationView] = [
-        {"name": name, "clusters": sorted(placed.get(ObjectKey("", "Service", one.namespace, name), ()))}
+        {"name": name, "clusters": sorted(placed.get(ObjectKey("", "Service", ingress.namespace, name), ()))}
         for name in backends
     ]
     blocked = [
         name
         for name in sorted(repo.clusters)
         if "TrafficControl"
-        in remedies.actions(repo.remedies, name, look.facts[name].conditions if name in look.facts else ())
+        in remedies.actions(repo.remedies, name, observed.facts[name].conditions if name in observed.facts else ())
     ]
     return {
-        "kind": one.kind,
-        "namespace": one.namespace,
-        "name": one.name,
+        "kind": ingress.kind,
+        "namespace": ingress.namespace,
+        "name": ingress.name,
         "source": None,
         "target": None,
         "providers": [],
@@ -200,5 +204,5 @@ def _ingress(repo: RepoSnapshot, one: MultiClusterIngress, placed: routes.Placed
         "conditions": [],
         "serviceLocations": locations,
         "trafficBlockClusters": blocked,
-        "origin": str(one.origin),
+        "origin": str(ingress.origin),
     }

@@ -1,4 +1,4 @@
-"""What a rehearsed failover showed: `gitfed.io/simulation/v1`, `gitfed.io/n-minus-one/v1`."""
+"""What a simulated failover showed: `gitfed.io/simulation/v1`, `gitfed.io/n-minus-one/v1`."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class PendingView(GroupedRef):
 
 
 class RecoveryView(GroupedRef):
-    """A copy that will be deleted when its cluster is back."""
+    """An object that will be deleted when its cluster is back."""
 
     cluster: str
 
@@ -62,7 +62,7 @@ class LossView(GroupedRef):
 
 
 class SimulationView(View):
-    """A failover rehearsed on a virtual clock."""
+    """A failover simulated on a virtual clock."""
 
     schema: Literal["gitfed.io/simulation/v1"]
     commit: str
@@ -75,7 +75,7 @@ class SimulationView(View):
     fallsDue: float | None
     """Seconds until more would happen, had the clock not stopped."""
     loadNotPlayed: list[GroupedRef]
-    """FederatedHPAs whose numbers stay as they were decided: a rehearsal has no load."""
+    """FederatedHPAs whose numbers stay as they were decided: a simulation has no load."""
 
 
 class TargetLosses(View):
@@ -99,7 +99,7 @@ def document(story: simulation.Story, commit: str, until: float) -> SimulationVi
         "schema": SCHEMA,
         "commit": commit,
         "until": until,
-        "timeline": [{"after": one.after, "kind": one.kind, "text": one.text} for one in story.timeline],
+        "timeline": [{"after": moment.after, "kind": moment.kind, "text": moment.text} for moment in story.timeline],
         "placement": [
             {
                 **grouped(key),
@@ -111,23 +111,23 @@ def document(story: simulation.Story, commit: str, until: float) -> SimulationVi
         ],
         "pending": [{**grouped(key), "reason": text} for key, text in story.pending],
         "deletedOnRecovery": [{"cluster": cluster, **grouped(key)} for cluster, key in story.on_recovery],
-        "losses": [_loss(one) for one in story.losses],
+        "losses": [_loss(loss) for loss in story.losses],
         "fallsDue": story.falls_due,
         "loadNotPlayed": [grouped(key) for key in story.load_not_played],
     }
 
 
-def each_document(found: Each, commit: str) -> EachView:
+def each_document(each: Each, commit: str) -> EachView:
     return {
         "schema": EACH_SCHEMA,
         "commit": commit,
-        "targets": [{"target": target, "losses": [_loss(one) for one in lost]} for target, lost in found],
+        "targets": [{"target": target, "losses": [_loss(loss) for loss in lost]} for target, lost in each],
     }
 
 
-def _loss(one: capacity_loss.Loss) -> LossView:
-    return {**grouped(one.key), "running": one.running, "wanted": one.wanted, "reason": one.why}
+def _loss(loss: capacity_loss.Loss) -> LossView:
+    return {**grouped(loss.key), "running": loss.running, "wanted": loss.wanted, "reason": loss.why}
 
 
 def _shares(binding: Binding) -> list[ShareView]:
-    return [{"name": one.cluster, "replicas": one.replicas} for one in binding.shares]
+    return [{"name": share.cluster, "replicas": share.replicas} for share in binding.shares]

@@ -23,9 +23,9 @@ class WorkView(View):
     name: str
     replicas: int | None
     state: str
-    """`applied`, or what is to be done; `not observed` when nobody looked into the cluster."""
+    """`applied`, or what is to be done; `not observed` when the cluster was not read."""
     health: str | None
-    """kstatus's word; null when nobody looked."""
+    """kstatus's word; null when the cluster was not read."""
     message: str
 
 
@@ -95,7 +95,7 @@ def item(
 
 
 def _unseen(live: ClusterLive | None, key: ObjectKey) -> str:
-    """Nobody saw it. That it is not there is known only of a cluster whose objects of this kind were all read."""
+    """The health of an object that was not seen: NotFound only where all objects of its kind were read."""
     read = live is not None and live.inventory_read and Kind(key.group, key.kind) not in live.unread
     return "NotFound" if read else Health.UNKNOWN.value
 

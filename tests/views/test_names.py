@@ -51,23 +51,23 @@ def test_a_misspelt_name_in_the_shown_form_gets_a_suggestion() -> None:
     assert found.value.hint == "did you mean deploy/shop/web?"
 
 
-def test_copies_are_named_in_one_cluster_or_in_all() -> None:
-    copies = {("eu-1", WEB), ("us-1", WEB), ("us-1", CONFIG), ("eu-1", SPACE)}
+def test_an_object_is_named_in_one_cluster_or_in_all() -> None:
+    works = {("eu-1", WEB), ("us-1", WEB), ("us-1", CONFIG), ("eu-1", SPACE)}
     everywhere = {("eu-1", WEB), ("us-1", WEB)}
-    assert names.find_copies("shop/Deploy/web", copies) == everywhere
-    assert names.find_copies("Deployment.apps/shop/web", copies) == everywhere
-    assert names.find_copies("us-1/shop/Deploy/web", copies) == {("us-1", WEB)}
-    assert names.find_copies("us-1/Deployment.apps/shop/web", copies) == {("us-1", WEB)}
-    assert names.find_copies("eu-1/NS/shop", copies) == {("eu-1", SPACE)}
-    assert names.find_copies("cm/web", copies, namespace="shop") == {("us-1", CONFIG)}
+    assert names.find_works("shop/Deploy/web", works) == everywhere
+    assert names.find_works("Deployment.apps/shop/web", works) == everywhere
+    assert names.find_works("us-1/shop/Deploy/web", works) == {("us-1", WEB)}
+    assert names.find_works("us-1/Deployment.apps/shop/web", works) == {("us-1", WEB)}
+    assert names.find_works("eu-1/NS/shop", works) == {("eu-1", SPACE)}
+    assert names.find_works("cm/web", works, namespace="shop") == {("us-1", CONFIG)}
 
 
 def test_a_cluster_that_is_called_as_a_kind_hides_no_object() -> None:
-    copies = {("deploy", CONFIG), ("eu-1", WEB)}
-    assert names.find_copies("deploy/shop/web", copies) == {("eu-1", WEB)}
+    works = {("deploy", CONFIG), ("eu-1", WEB)}
+    assert names.find_works("deploy/shop/web", works) == {("eu-1", WEB)}
 
 
-def test_copies_of_several_objects_are_not_meant_by_one_name() -> None:
+def test_several_objects_are_not_meant_by_one_name() -> None:
     with pytest.raises(UsageError) as found:
-        names.find_copies("deploy/web", {("eu-1", WEB), ("eu-1", OTHER)})
+        names.find_works("deploy/web", {("eu-1", WEB), ("eu-1", OTHER)})
     assert found.value.message == "'deploy/web' may be Deployment.apps/depot/web or Deployment.apps/shop/web"

@@ -251,9 +251,9 @@ def autoscaler_list(moment: Moment, sight: Sight, query: Query) -> autoscalers.A
 def service_list(moment: Moment, sight: Sight, query: Query) -> services.ServiceList:
     """Those of a namespace that the caller sees everywhere: their endpoints are in many clusters."""
     wanted = services.targets(moment.repo, moment.plan)
-    copies = {key: moment.copies(key) for key in wanted} if moment.engine is not None else None
-    look = services.Look(moment.facts, copies, moment.endpoints)
-    found = services.items(moment.repo, moment.plan, look, query.namespace)
+    live = {key: moment.copies(key) for key in wanted} if moment.engine is not None else None
+    observed = services.Observed(moment.facts, live, moment.endpoints)
+    found = services.items(moment.repo, moment.plan, observed, query.namespace)
     items = [one for one in found if services.concerns(one, query.cluster) and sight.whole(one["namespace"])]
     return {"schema": services.SCHEMA, "items": items}
 

@@ -106,7 +106,7 @@ def _chosen(found: Iterable[Change], only: tuple[str, ...], *, every: bool) -> l
     chosen: set[tuple[str, ObjectKey]] = set()
     for name in only:
         try:
-            chosen |= names.find_copies(name, copies)
+            chosen |= names.find_works(name, copies)
         except NotThere:
             spelled = {str(key) for _, key in copies} | {f"{cluster}/{key}" for cluster, key in copies}
             raise UsageError(

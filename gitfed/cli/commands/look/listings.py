@@ -116,8 +116,8 @@ def _autoscalers(session: load.Session, fleet: FleetSnapshot, plan: Plan, namesp
 
 
 def _services(session: load.Session, fleet: FleetSnapshot, plan: Plan, namespace: str, only: str) -> Items:
-    look = services.Look(fleet.clusters, fleet.live.objects if fleet.live is not None else None)
-    return [one for one in services.items(session.repo, plan, look, namespace) if services.concerns(one, only)]
+    observed = services.Observed(fleet.clusters, fleet.live.objects if fleet.live is not None else None)
+    return [one for one in services.items(session.repo, plan, observed, namespace) if services.concerns(one, only)]
 
 
 def events(session: load.Session, objects: tuple[str, ...], namespace: str, only: str) -> Items:
@@ -195,7 +195,7 @@ def _add_object(found: listing.Listing, name: str, namespace: str, spelled: list
     rows = [("", one) if found.kind == "bindings" else one.split("/", 1) for one in found.names]
     copies = [(cluster, key_from(one)) for cluster, one in rows]
     try:
-        meant_by = names.find_copies(name, copies, namespace=namespace)
+        meant_by = names.find_works(name, copies, namespace=namespace)
     except NotThere:
         return False
     for copy, spellings in zip(copies, spelled, strict=True):

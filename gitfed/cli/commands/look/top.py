@@ -16,7 +16,7 @@ from gitfed.cli.output import matrix, structured, table
 from gitfed.errors import UsageError
 from gitfed.model.fleet import ClusterFacts, FleetSnapshot, NodeFacts, Reach
 from gitfed.views import capacity
-from gitfed.views.capacity import Room
+from gitfed.views.capacity import Utilization
 
 if TYPE_CHECKING:
     from gitfed.member_access.ways import Way
@@ -28,7 +28,7 @@ class Line(NamedTuple):
     cluster: str
     name: str
     cells: Sequence[str]
-    found: Mapping[str, Room] | None
+    found: Mapping[str, Utilization] | None
     item: dict[str, Any]
 
 
