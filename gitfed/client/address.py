@@ -46,8 +46,8 @@ def _is_here(host: str) -> bool:
 
 def _shown(url: str) -> str:
     """Without what stands in front of the host, and without a query, which may hold a token."""
-    scheme, found, rest = url.partition("://")
-    if not found:
+    scheme, separator, rest = url.partition("://")
+    if not separator:
         return repr(url.rpartition("@")[2][:100])
     host, slash, path = rest.partition("?")[0].partition("#")[0].partition("/")
     return f"{scheme}://{host.rpartition('@')[2]}{slash}{path}"[:200]

@@ -27,8 +27,8 @@ _REFUSED = {
     "auth-provider": "a program is not started for a credential",
     "username": "a hub takes no passwords",
     "password": "a hub takes no passwords",
-    "as": "nobody is impersonated at a hub",
-    "insecure-skip-tls-verify": "a hub that nobody vouches for gets no credential",
+    "as": "a hub knows no impersonation",
+    "insecure-skip-tls-verify": "a hub whose certificate is not verified gets no credential",
     "proxy-url": "HTTPS_PROXY names a proxy",
     "tls-server-name": "the certificate has to be for the host of the address",
 }
@@ -72,7 +72,7 @@ class Credential:
                 pair.touch(mode=0o600)
                 pair.write_bytes(self.certificate + b"\n" + self.key)
                 try:
-                    made.load_cert_chain(pair, password="")  # of a key that is locked nobody is asked
+                    made.load_cert_chain(pair, password="")  # no prompt for the password of a locked key
                 except (ssl.SSLError, ValueError) as error:
                     why = no_answer.unusable_certificates(error) if isinstance(error, OSError) else "it is locked"
                     raise InputError(f"the client certificate and its key cannot be used: {why}") from error
@@ -84,7 +84,7 @@ def of_files(files: Files) -> Credential:
     if (files.certificate is None) != (files.key is None):
         raise UsageError("--client-certificate and --client-key need each other")
     if files.certificate is not None and files.token is not None:
-        raise UsageError("--client-certificate and --token-file say twice who asks", hint="name one of them")
+        raise UsageError("--client-certificate and --token-file both say who asks", hint="name one of them")
     return Credential(
         _read(files.authority, "--certificate-authority"),
         _read(files.certificate, "--client-certificate"),
@@ -94,23 +94,25 @@ def of_files(files: Files) -> Credential:
 
 
 def of_kubeconfig(paths: Sequence[Path], server: str, context: str = "") -> tuple[str, Credential]:
-    """(where the hub is, who asks). With `context` as it says; else the first context that is for `server`.
+    """(the hub's address, who asks). With `context` as it says; else the first context that is for `server`.
 
     Raises UsageError where there is none, InputError for what cannot be used.
     """
-    found = _merged(paths)
+    merged = _merged(paths)
     named = ", ".join(map(str, paths)) or "no kubeconfig"
     if context:
-        if context not in found["contexts"]:
-            listed = ", ".join(sorted(found["contexts"])) or "it has none"
+        if context not in merged["contexts"]:
+            listed = ", ".join(sorted(merged["contexts"])) or "it has none"
             raise UsageError(f"{named}: no context {context!r}", hint=f"contexts: {listed}")
         chosen = context
     else:
-        chosen = next((name for name in found["contexts"] if _server(found, name) == server), "")
+        chosen = next((name for name in merged["contexts"] if _server(merged, name) == server), "")
         if not chosen:
-            why = f"{named} has no context for it" if found["contexts"] else "no kubeconfig was found"
+            why = f"{named} has no context for it" if merged["contexts"] else "no kubeconfig was found"
             raise UsageError(f"nothing says who asks {server}: {why}", hint=_HINT)
-    return server or address.checked(str(_of(found, chosen, "cluster").get("server") or "")), _credential(found, chosen)
+    return server or address.checked(str(_of(merged, chosen, "cluster").get("server") or "")), _credential(
+        merged, chosen
+    )
 
 
 def contexts(paths: Sequence[Path]) -> Iterator[str]:
@@ -123,42 +125,42 @@ _Entries = dict[str, dict[str, tuple[Path, Mapping[str, Any]]]]
 
 def _merged(paths: Sequence[Path]) -> _Entries:
     """Of two entries with one name the first counts, as for kubectl. Files that are not there are passed over."""
-    found: _Entries = {"contexts": {}, "clusters": {}, "users": {}}
+    merged: _Entries = {"contexts": {}, "clusters": {}, "users": {}}
     for path in paths:
         try:
             documents = yaml.load_all(_read(path, "kubeconfig")) if path.exists() else []
         except YamlError as error:
             raise InputError(f"kubeconfig {path}:{error}") from error
         content = documents[0] if documents else {}
-        for section, entries in found.items():
+        for section, entries in merged.items():
             listed = content.get(section) if isinstance(content, dict) else None
             for entry in listed if isinstance(listed, list) else ():
                 inner = entry.get(section.removesuffix("s")) if isinstance(entry, dict) else None
                 if isinstance(entry, dict) and isinstance(entry.get("name"), str) and isinstance(inner, dict):
                     entries.setdefault(entry["name"], (path, inner))
-    return found
+    return merged
 
 
-def _of(found: _Entries, context: str, member: str) -> Mapping[str, Any]:
-    return _entry(found, context, member)[1]
+def _of(merged: _Entries, context: str, member: str) -> Mapping[str, Any]:
+    return _entry(merged, context, member)[1]
 
 
-def _entry(found: _Entries, context: str, member: str) -> tuple[Path, Mapping[str, Any]]:
-    path, inner = found["contexts"][context]
-    return found[f"{member}s"].get(str(inner.get(member) or ""), (path, {}))
+def _entry(merged: _Entries, context: str, member: str) -> tuple[Path, Mapping[str, Any]]:
+    path, inner = merged["contexts"][context]
+    return merged[f"{member}s"].get(str(inner.get(member) or ""), (path, {}))
 
 
-def _server(found: _Entries, context: str) -> str:
+def _server(merged: _Entries, context: str) -> str:
     try:
-        return address.checked(str(_of(found, context, "cluster").get("server") or ""))
+        return address.checked(str(_of(merged, context, "cluster").get("server") or ""))
     except UsageError:
         return ""
 
 
-def _credential(found: _Entries, context: str) -> Credential:
+def _credential(merged: _Entries, context: str) -> Credential:
     parts: dict[str, bytes] = {}
     for member in ("cluster", "user"):
-        path, inner = _entry(found, context, member)
+        path, inner = _entry(merged, context, member)
         where = f"kubeconfig {path}: context {context}"
         for name, why in _REFUSED.items():
             if inner.get(name):

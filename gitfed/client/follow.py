@@ -1,7 +1,7 @@
 """That something may have changed, by the hub's server-sent events (the HTML standard, 9.2).
 
-An event says no more than that one has to look again; what is so now, a list says. A list is read after every
-connection that begins, so nothing is lost while a hub is away, and at most once a second however much happens. The
+An event only says that it is time to look again; a list says what is so now. A list is read after every new
+connection, so nothing is lost while a hub is unreachable, and at most once a second however much happens. The
 hub goes on after the last event that was seen if it still knows it, so a short interruption costs nothing more.
 """
 
@@ -29,7 +29,7 @@ class Follower:
     def __init__(
         self, hub: Connection, told: Callable[[str], None] = lambda text: None, *, beat: float = _BEAT
     ) -> None:
-        """`told` hears, once each time, that the hub is away, and why."""
+        """`told` hears once of each outage that the hub is unreachable, and why."""
         self._hub = hub
         self._told = told
         self._beat = beat
@@ -39,13 +39,13 @@ class Follower:
         self._away = False
         self._looked = 0.0
         self.interrupted = False
-        """Somebody wants no more: `wait` says so."""
+        """The user pressed Ctrl-C: `wait` raises KeyboardInterrupt."""
 
     def start(self) -> None:
         threading.Thread(target=self._run, name="follow-hub", daemon=True).start()
 
     def wait(self) -> None:
-        """Until one has to look again. Raises HubError when the hub will tell nothing more, KeyboardInterrupt."""
+        """Until it is time to look again. Raises HubError when the hub will tell nothing more, KeyboardInterrupt."""
         while not self.interrupted and not self._dirty.wait(1.0):  # a wait without end could not be interrupted
             pass
         time.sleep(max(0.0, self._looked + self._beat - time.monotonic()))
@@ -115,4 +115,4 @@ class Follower:
         """Raises HubError where another try would end alike."""
         if '"denied"' in data:
             raise HubError("no AccessPolicy lets you view any more", status=403)
-        # A hub that stops, and who was too slow, are asked again; so is who has expired, and hears it then.
+        # After a hub's stop, a slow stream or an expired credential another try follows; the hub refuses the last.

@@ -68,26 +68,26 @@ Items = list[Mapping[str, Any]]
 def items(hub: Connection, thing: str, namespace: str = "", cluster: str = "") -> Items:
     """Of clusters, agents, bindings, policies, works, orphans, quotas, autoscalers or services. Raises as
     `Connection.get`."""
-    found: Items = []
+    listed: Items = []
     filters = _filters(_LISTS[thing], namespace, cluster)
     for page in _pages(hub, _LISTS[thing], filters, limited=thing not in _WHOLE):
-        found += page["items"]
-    return found
+        listed += page["items"]
+    return listed
 
 
 def events(hub: Connection, objects: Sequence[str], namespace: str = "", cluster: str = "") -> Items:
     """What happened to these objects, or to all, newest first."""
-    filters, found = _filters(_EVENTS, namespace, cluster), cast(Items, [])
-    for one in objects or ("",):
-        found += _get(hub, _EVENTS, [*filters, *((("object", one),) if one else ())])["items"]
+    filters, happened = _filters(_EVENTS, namespace, cluster), cast(Items, [])
+    for key in objects or ("",):
+        happened += _get(hub, _EVENTS, [*filters, *((("object", key),) if key else ())])["items"]
     if len(objects) > 1:
-        found.sort(key=lambda one: str(one["when"]), reverse=True)
-    return found
+        happened.sort(key=lambda event: str(event["when"]), reverse=True)
+    return happened
 
 
 def problem_list(hub: Connection) -> problems.ProblemList:
     pages = list(_pages(hub, _PROBLEMS, []))
-    told = [one for page in pages for one in page["problems"]]
+    told = [problem for page in pages for problem in page["problems"]]
     return {"schema": problems.SCHEMA, "problems": told, "errors": pages[-1]["errors"]}
 
 
@@ -122,25 +122,27 @@ def _pages(
 
 
 def _get(hub: Connection, asked: _List, parameters: list[tuple[str, str]]) -> Mapping[str, Any]:
-    found = hub.get(asked.path, parameters)
-    if asked.before and isinstance(listed := found.get("items"), list):
-        found["items"] = [{**asked.before, **one} if isinstance(one, dict) else one for one in listed]
-    check(hub, found, asked.schema, asked.answer)
-    return found
+    answer = hub.get(asked.path, parameters)
+    if asked.before and isinstance(listed := answer.get("items"), list):
+        answer["items"] = [{**asked.before, **item} if isinstance(item, dict) else item for item in listed]
+    check(hub, answer, asked.schema, asked.answer)
+    return answer
 
 
-def check(hub: Connection, found: Mapping[str, Any], schema: str, answer: Any) -> None:
-    """Whether it is what was asked for. Raises HubError."""
+def check(hub: Connection, body: Mapping[str, Any], schema: str, answer: Any) -> None:
+    """Raises HubError unless the answer has the schema and the type that were asked for."""
     where, hint = f"the hub at {hub.server}", "it is a gitfed of another version than this one"
-    given = found.get("schema")
+    given = body.get("schema")
     if given != schema:
         said = f"answers {given[:64]!r}" if isinstance(given, str) else "does not say what it answers"
         raise HubError(f"{where} {said}, where {schema} was asked for", hint=hint)
     try:
-        TypeAdapter(answer).validate_python(found)
+        TypeAdapter(answer).validate_python(body)
     except ValidationError as error:
         wrong = [
-            one for one in error.errors(include_url=False, include_input=False) if one["type"] != "extra_forbidden"
+            mistake
+            for mistake in error.errors(include_url=False, include_input=False)
+            if mistake["type"] != "extra_forbidden"
         ]
         if wrong:
             place = ".".join(map(str, wrong[0]["loc"]))[:200]

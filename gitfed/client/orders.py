@@ -41,6 +41,6 @@ def approve(hub: Connection, what: str) -> Approved:
 
 
 def _give(hub: Connection, order: str, **body: Any) -> OrderView:
-    found = hub.post(f"/{order}", {name: value for name, value in body.items() if value})
-    lists.check(hub, found, ordered.SCHEMA, OrderView)
-    return cast(OrderView, found)
+    answer = hub.post(f"/{order}", {name: value for name, value in body.items() if value})
+    lists.check(hub, answer, ordered.SCHEMA, OrderView)
+    return cast(OrderView, answer)

@@ -11,6 +11,6 @@ def in_json(header: str) -> str:
     for clause in header.split(","):
         kind, *parameters = [part.strip() for part in clause.split(";")]
         if kind in (JSON, "*/*", "application/*", ""):
-            text = ";".join([JSON, *(one for one in parameters if not one.startswith("q="))])
+            text = ";".join([JSON, *(parameter for parameter in parameters if not parameter.startswith("q="))])
             kept.append(text)
     return ",".join(dict.fromkeys(kept))

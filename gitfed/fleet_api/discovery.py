@@ -26,8 +26,8 @@ def union(answers: Sequence[Mapping[str, Any]]) -> Body | None:
 
 
 def _versions(answers: Sequence[Mapping[str, Any]]) -> Body:
-    found = dict.fromkeys(version for answer in answers for version in answer.get("versions") or ())
-    return {**answers[0], "versions": list(found), "serverAddressByClientCIDRs": []}
+    named = dict.fromkeys(version for answer in answers for version in answer.get("versions") or ())
+    return {**answers[0], "versions": list(named), "serverAddressByClientCIDRs": []}
 
 
 def _groups(answers: Sequence[Mapping[str, Any]]) -> Body:
@@ -43,8 +43,8 @@ def _group(parts: Sequence[Mapping[str, Any]]) -> Body:
 
 
 def _resources(answers: Sequence[Mapping[str, Any]]) -> Body:
-    found = _joined((answer.get("resources") or () for answer in answers), _name, _with_all_verbs)
-    return {**answers[0], "resources": found}
+    resources = _joined((answer.get("resources") or () for answer in answers), _name, _with_all_verbs)
+    return {**answers[0], "resources": resources}
 
 
 def _aggregated(answers: Sequence[Mapping[str, Any]]) -> Body:
@@ -60,14 +60,16 @@ def _aggregated_group(parts: Sequence[Mapping[str, Any]]) -> Body:
 
 def _aggregated_version(parts: Sequence[Mapping[str, Any]]) -> Body:
     listed = (part.get("resources") or () for part in parts)
-    found = _joined(listed, lambda one: str(one.get("resource")), _aggregated_one)
-    return {**parts[0], "resources": found}
+    resources = _joined(listed, lambda resource: str(resource.get("resource")), _aggregated_one)
+    return {**parts[0], "resources": resources}
 
 
 def _aggregated_one(parts: Sequence[Mapping[str, Any]]) -> Body:
     made = _with_all_verbs(parts)
     subresources = _joined(
-        (part.get("subresources") or () for part in parts), lambda one: str(one.get("subresource")), _with_all_verbs
+        (part.get("subresources") or () for part in parts),
+        lambda subresource: str(subresource.get("subresource")),
+        _with_all_verbs,
     )
     if subresources:
         made["subresources"] = subresources
@@ -93,8 +95,8 @@ _KINDS: dict[str, Callable[[Sequence[Mapping[str, Any]]], Body]] = {
 }
 
 
-def _name(one: Mapping[str, Any]) -> str:
-    return str(one.get("name"))
+def _name(described: Mapping[str, Any]) -> str:
+    return str(described.get("name"))
 
 
 def _with_all_verbs(parts: Sequence[Mapping[str, Any]]) -> Body:
@@ -108,11 +110,11 @@ def _joined(
     merge: Callable[[Sequence[Mapping[str, Any]]], Body],
 ) -> list[Body]:
     """By key, in the order of first appearance."""
-    found: dict[str, list[Mapping[str, Any]]] = {}
+    by_key: dict[str, list[Mapping[str, Any]]] = {}
     for listed in lists:
-        for one in listed:
-            found.setdefault(key(one), []).append(one)
-    return [merge(parts) for parts in found.values()]
+        for item in listed:
+            by_key.setdefault(key(item), []).append(item)
+    return [merge(parts) for parts in by_key.values()]
 
 
 def _in_order(
@@ -120,10 +122,10 @@ def _in_order(
     field: str,
     merge: Callable[[Sequence[Mapping[str, Any]]], Body] = lambda parts: dict(parts[0]),
 ) -> list[Body]:
-    found = _joined(lists, lambda one: str(one.get(field)), merge)
-    if len(found) == len(lists[0]):
-        return found
-    return sorted(found, key=lambda one: _rank(str(one.get(field))), reverse=True)
+    joined = _joined(lists, lambda version: str(version.get(field)), merge)
+    if len(joined) == len(lists[0]):
+        return joined
+    return sorted(joined, key=lambda version: _rank(str(version.get(field))), reverse=True)
 
 
 def _rank(version: str) -> tuple[int, int, int, str]:

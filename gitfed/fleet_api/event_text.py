@@ -6,8 +6,8 @@ how far each of them has come. So an event is read and written once, with gaps w
     {"type":"MODIFIED","object":{…,"metadata":{…,"resourceVersion":"  ","annotations":{…}}}}
                                                                    gap
 
-Members tell each caller themselves, so the same line comes once for each of them. Nobody gets a line here that their
-own stream did not bring: the lines are what is looked up, byte by byte.
+Members send each caller their own stream, so the same line comes once for each of them. A caller gets no line here
+that their own stream did not bring: lines are looked up by their bytes.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ LIMIT = 8 << 20
 """Bytes of lines after which those that came before the last so many are forgotten: those of a second or two, of a
 fleet in which much happens. Clients that are further apart than that have each their own work done."""
 _GAP = secrets.token_hex(16)
-"""Stands where versions go, until the text is cut there. No object can hold it, because nobody knows it."""
+"""Stands where versions go, until the text is cut there. No object can hold it, because it is random."""
 _INITIAL_END = "k8s.io/initial-events-end"
 """Of the bookmark that follows what is there at the beginning, where a client asks for that (`sendInitialEvents`)."""
 
@@ -54,33 +54,33 @@ class EventText:
 
 
 class EventTexts:
-    """Those of a while, of all clusters."""
+    """The texts of recent events, of all clusters."""
 
     def __init__(self, limit: int = LIMIT) -> None:
         self._limit = limit
         self._size = 0
-        self._sources: dict[tuple[str, bytes], Source] = {}
+        self._sources: dict[tuple[str, bytes], ClusterEventTexts] = {}
         self.written = 0
 
-    def source(self, cluster: str, shown: bytes = b"") -> Source:
+    def source(self, cluster: str, shown: bytes = b"") -> ClusterEventTexts:
         """`shown`: the columns that tables of a stream last named, as JSON."""
-        found = self._sources.get((cluster, shown))
-        if found is None:
-            found = self._sources[cluster, shown] = Source(self, cluster, shown)
-        return found
+        source = self._sources.get((cluster, shown))
+        if source is None:
+            source = self._sources[cluster, shown] = ClusterEventTexts(self, cluster, shown)
+        return source
 
     def wrote(self, size: int) -> None:
         self.written += 1
         self._size += size
         if self._size > self._limit:
             self._size = size
-            self._sources = {key: one for key, one in self._sources.items() if one.young}
-            for one in self._sources.values():
-                one.old, one.young = one.young, {}
+            self._sources = {key: source for key, source in self._sources.items() if source.young}
+            for source in self._sources.values():
+                source.old, source.young = source.young, {}
 
 
-class Source:
-    """Those that are written alike: of a cluster and, for tables, of the same columns."""
+class ClusterEventTexts:
+    """Texts that are written alike: of one cluster and, for tables, of the same columns."""
 
     __slots__ = ("_cluster", "_shown", "_texts", "old", "young")
 
@@ -139,20 +139,22 @@ def _of_object(cluster: str, event: dict[str, Any], body: dict[str, Any], shown:
     return EventText(tuple(pieces), tuple(own), version, columns, bookmark, ends)
 
 
-def _stands_before(told: Mapping[str, Any], one: str, other: str) -> bool:
+def _stands_before(told: Mapping[str, Any], first: str, second: str) -> bool:
     names = list(told)
-    return names.index(one) < names.index(other)
+    return names.index(first) < names.index(second)
 
 
 def version_of(body: Mapping[str, Any]) -> str:
     """Of an object, or of the first in a table that has none itself."""
     version = (body.get("metadata") or {}).get("resourceVersion")
-    return str(version or next((version_of(one) for one in _objects(body)), ""))
+    return str(version or next((version_of(row_object) for row_object in _objects(body)), ""))
 
 
 def _ends_the_beginning(body: Mapping[str, Any]) -> bool:
     annotations = (body.get("metadata") or {}).get("annotations") or {}
-    return annotations.get(_INITIAL_END) == "true" or any(_ends_the_beginning(one) for one in _objects(body))
+    return annotations.get(_INITIAL_END) == "true" or any(
+        _ends_the_beginning(row_object) for row_object in _objects(body)
+    )
 
 
 def _objects(body: Mapping[str, Any]) -> list[Mapping[str, Any]]:

@@ -1,7 +1,7 @@
 """Which headers go on: from a caller to a member, and back.
 
-What says who asks is never passed on: the caller's credential is for the hub, and nobody but the hub says whom a
-member is to believe it acts for. What is about one connection ends there (RFC 9110, 7.6.1).
+Headers that say who asks are never passed on: the caller's credential is for the hub, and only the hub says for whom
+it acts in a member. Headers about one connection end there (RFC 9110, 7.6.1).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _FROM_MEMBERS = frozenset(
     {"alt-svc", "clear-site-data", "content-security-policy", "location", "refresh", "server", "set-cookie",
      "strict-transport-security", "www-authenticate", "x-content-type-options"}
 )  # fmt: skip
-"""They would speak for the hub's own address to whoever reads them there."""
+"""A client would take them for the hub's own."""
 _BEARER_PROTOCOL = "base64url.bearer.authorization.k8s.io."
 _UNNAMED = frozenset({"system:authenticated", "system:unauthenticated", MASTERS})
 """Groups that a member gives by itself, and the one that no member asks for a permission."""
@@ -85,5 +85,5 @@ def _of_this_connection(headers: Headers) -> frozenset[str]:
 
 def _protocols(value: str) -> str:
     """Without a bearer token, which browsers that cannot send headers put among them."""
-    offered = [one.strip() for one in value.split(",")]
-    return ", ".join(one for one in offered if one and not one.startswith(_BEARER_PROTOCOL))
+    offered = [protocol.strip() for protocol in value.split(",")]
+    return ", ".join(protocol for protocol in offered if protocol and not protocol.startswith(_BEARER_PROTOCOL))

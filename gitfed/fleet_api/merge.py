@@ -84,11 +84,11 @@ def _as_table(part: Mapping[str, Any]) -> Body:
 
 def columns(each: Iterable[Sequence[Mapping[str, Any]]]) -> list[Mapping[str, Any]]:
     """Of all tables, by name: clusters of several versions show a kind in several ways."""
-    found: dict[str, Mapping[str, Any]] = {}
+    by_name: dict[str, Mapping[str, Any]] = {}
     for definitions in each:
         for definition in definitions:
-            found.setdefault(str(definition.get("name")), definition)
-    return list(found.values())
+            by_name.setdefault(str(definition.get("name")), definition)
+    return list(by_name.values())
 
 
 def aligned(
@@ -104,11 +104,11 @@ def aligned(
     `definitions`: the table's own, where it names none itself (a watch names them once).
     """
     listed = table.get("columnDefinitions") or definitions or ()
-    names = [str(one.get("name")) for one in listed]
+    names = [str(column.get("name")) for column in listed]
     rows: list[Body] = []
     for row in table.get("rows") or ():
         cells = dict(zip(names, row.get("cells") or (), strict=False))
-        made = {**row, "cells": with_cluster([cells.get(str(one.get("name"))) for one in own], cluster)}
+        made = {**row, "cells": with_cluster([cells.get(str(column.get("name"))) for column in own], cluster)}
         inner = row.get("object")
         if isinstance(inner, Mapping) and inner.get("metadata"):
             made["object"] = marked(inner, cluster, stamp)

@@ -3,7 +3,7 @@
     limit 5, m1 has 3, m2 has 4     m1 ×3, m2 ×2, goes on in m2 by its token  ·  m2 ×2
     limit 3                         m1 ×3, goes on in m2 from its beginning   ·  m2 ×3, …
 
-`Page` says what to ask next and is told what was answered; who asks does so in between.
+`Page` says what to ask next, the caller asks, and tells it the answer.
 """
 
 from __future__ import annotations
@@ -78,11 +78,11 @@ class Page:
         self._next += 1
 
     def unseen(self) -> list[str]:
-        """Clusters that a later page begins with, of which no version is known: their present one is asked for."""
+        """Clusters left to later pages whose version is not known yet: they are asked for the present one."""
         return [name for name in self.clusters[self._next :] if name not in self._versions]
 
     def seen(self, cluster: str, version: str) -> None:
-        """The present version of one of these."""
+        """The present version of one of the `unseen`."""
         if version:
             self._versions[cluster] = version
 

@@ -22,7 +22,7 @@ _NAME_ONLY = frozenset({"status", "finalize"})
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class RequestInfo:
     resource: str = ""
     """ "" for what is no resource."""
     group: str = ""
@@ -56,13 +56,13 @@ def why_not(path: str) -> str:
     return ""
 
 
-def parse(path: str) -> Request:
+def parse(path: str) -> RequestInfo:
     """Of a path that `why_not` has nothing against."""
     written = [part for part in path.split("/") if part]
     parts = [unquote(part) for part in written]
     prefix = 2 if parts[:1] == ["api"] else 3 if parts[:1] == ["apis"] else 0
     if not prefix or len(parts) <= prefix:
-        return Request()
+        return RequestInfo()
     group, version = ("", parts[1]) if prefix == 2 else (parts[1], parts[2])
     if parts[prefix] in ("watch", "proxy") and len(parts) > prefix + 1:
         prefix += 1  # the form that came before `?watch=true`: it reaches the same objects
@@ -71,7 +71,7 @@ def parse(path: str) -> Request:
         namespace = rest[1]
         if len(rest) > 2 and rest[2] not in _NAME_ONLY:
             rest, prefix = rest[2:], prefix + 2
-    return Request(
+    return RequestInfo(
         resource=rest[0],
         group=group,
         version=version,
@@ -83,7 +83,7 @@ def parse(path: str) -> Request:
     )
 
 
-def may_wait(request: Request) -> bool:
+def may_wait(request: RequestInfo) -> bool:
     """Whether the answer may begin as late as it likes: when a container or a program has something to say."""
     return request.subresource.split("/")[0] in ("log", "exec", "attach", "portforward", "proxy")
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from gitfed.fleet_api.request import Request
+from gitfed.fleet_api.request import RequestInfo
 
 Body = dict[str, Any]
 
@@ -21,12 +21,12 @@ _RESOURCES: Final = {
 RESOURCES: Final = frozenset(resource for names in _RESOURCES.values() for resource in names)
 
 
-def is_about_oneself(about: Request) -> bool:
+def is_about_oneself(about: RequestInfo) -> bool:
     return about.resource in _RESOURCES.get(about.group, ()) and not about.name
 
 
-def merged(about: Request, answers: Sequence[tuple[str, Mapping[str, Any]]]) -> Body:
-    """Of at least one cluster; the parts in this order."""
+def merged(about: RequestInfo, answers: Sequence[tuple[str, Mapping[str, Any]]]) -> Body:
+    """One answer from those of the clusters, at least one."""
     first = dict(answers[0][1])
     states = [(cluster, body.get("status") or {}) for cluster, body in answers]
     if about.resource == "selfsubjectaccessreviews":
@@ -48,8 +48,8 @@ def _access(states: Sequence[tuple[str, Mapping[str, Any]]]) -> Body:
 def _rules(states: Sequence[Mapping[str, Any]]) -> Body:
     made: Body = {}
     for name in ("resourceRules", "nonResourceRules"):
-        found: list[Any] = []
+        rules: list[Any] = []
         for state in states:
-            found += [rule for rule in state.get(name) or () if rule not in found]
-        made[name] = found
+            rules += [rule for rule in state.get(name) or () if rule not in rules]
+        made[name] = rules
     return {**made, "incomplete": any(state.get("incomplete") is True for state in states)}

@@ -32,14 +32,14 @@ class Continue:
 
 
 class Position:
-    """How far somebody who watches several clusters has come in each."""
+    """How far a watch of several clusters has come in each."""
 
     def __init__(self, versions: Versions) -> None:
         self._versions = {name: versions[name] for name in sorted(versions)}
 
     def moved(self, cluster: str, version: str) -> bytes:
-        """Its text, once one cluster has come so far. What `encode` makes of it, in a third of the time: this is needed
-        for every event that anybody is told."""
+        """Its text, once one cluster has come so far. What `encode` makes of it, in a third of the time: this runs
+        for every event of every client."""
         if cluster in self._versions:
             self._versions[cluster] = version
         else:
@@ -75,10 +75,10 @@ def encode_continue(place: Continue) -> str:
 
 def decode_continue(text: str) -> Continue | None:
     """None for what is none of ours."""
-    found = _strings(_unpacked(text))
-    if "cluster" not in found:
+    parts = _strings(_unpacked(text))
+    if "cluster" not in parts:
         return None
-    return Continue(decode(found.get("rv", "")), found["cluster"], found.get("continue", ""))
+    return Continue(decode(parts.get("rv", "")), parts["cluster"], parts.get("continue", ""))
 
 
 def _packed(value: Mapping[str, str]) -> str:

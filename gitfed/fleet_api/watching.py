@@ -1,11 +1,11 @@
 """Watches of several clusters as one: each event says where it is from, and from where a client goes on.
 
-The version of an event holds those of all clusters, with that of its own cluster moved on to it. So whoever watches
-again from there misses nothing, and hears nothing twice.
+The version of an event holds those of all clusters, with that of its own cluster moved on to it. So a client that
+watches again from there misses nothing, and hears nothing twice.
 
 Members are asked for bookmarks in any case: a cluster in which nothing happens would keep a version that expires, and
-what ended there before a list would be told to who never had it. Who asked for none is not told of them, but finds the
-versions in the events of other clusters.
+deletions from before a list would be told to clients that never had the object. A client that asked for no bookmarks
+gets none, and finds these versions in the events of other clusters.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ Body = dict[str, Any]
 def beginning(listed: Mapping[str, Any]) -> list[Body]:
     """A list as the first events of a watch that goes on from the list's version.
 
-    In the order of their versions: who is cut off in the middle goes on from the last one that came, and is told the
-    others again because they are newer. The last one is a bookmark with the list's own version. What an API server
+    In the order of their versions: a client that is cut off in the middle goes on from the last event that came, and
+    gets the others, which are newer. The last one is a bookmark with the list's own version. What an API server
     tells at the beginning of a watch without a version is in the order of names: from there a client would miss some,
     or hear of changes that it knows.
     """
@@ -40,10 +40,10 @@ def beginning(listed: Mapping[str, Any]) -> list[Body]:
 
 
 def _in_order(events: list[Body]) -> list[Body]:
-    found = [event_text.version_of(event["object"]) for event in events]
-    if not all(version.isdecimal() for version in found):
+    own = [event_text.version_of(event["object"]) for event in events]
+    if not all(version.isdecimal() for version in own):
         return events  # of an API server of another make: nothing can be told from its versions
-    return [event for _, event in sorted(zip(map(int, found), events, strict=True), key=lambda one: one[0])]
+    return [event for _, event in sorted(zip(map(int, own), events, strict=True), key=lambda numbered: numbered[0])]
 
 
 class Merged:
@@ -63,15 +63,15 @@ class Merged:
         """Add to `told` what the client is told of these; whether the watch goes on. An ERROR is passed on as it is,
         and ends it."""
         source = self._texts.source(cluster, self._columns.get(cluster, b""))
-        known, moved = source.young, self._position.moved
+        written, moved = source.young, self._position.moved
         for line in lines:
-            text = known.get(line)
+            text = written.get(line)
             if text is None:
                 try:
                     text = source.of(line)
                 except ValueError:
                     return False  # it speaks another language than it was asked for
-                known = source.young
+                written = source.young
             version, pieces = text.version, text.pieces
             if text.is_plain:
                 told += (pieces[0], moved(cluster, version), pieces[1])
@@ -80,7 +80,7 @@ class Merged:
             if text.columns is not None:
                 self._columns[cluster] = text.columns
                 source = self._texts.source(cluster, text.columns)
-                known = source.young
+                written = source.young
             if text.ends_the_beginning:
                 self._beginning.discard(cluster)
                 if self._beginning:

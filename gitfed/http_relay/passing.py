@@ -1,4 +1,4 @@
-"""One body passed on and one answer passed back: neither is held longer than it takes to send it on."""
+"""One request body passed on and one answer passed back, each sent on as it arrives."""
 
 from __future__ import annotations
 

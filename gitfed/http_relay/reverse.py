@@ -55,7 +55,7 @@ class Stream(ResponseHandler):
 
 
 class Connector(aiohttp.BaseConnector):
-    """Connections that somebody dials back when `dial` asks for one. Raises what it raises."""
+    """Connections that an agent dials back when `dial` asks for one. Raises what it raises."""
 
     def __init__(self, dial: Callable[[], Awaitable[Stream]]) -> None:
         super().__init__(limit=0)
@@ -69,7 +69,7 @@ class Answering:
     """The answering end: `take` a connection on which the other side has agreed to the upgrade."""
 
     def __init__(self, answer: Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]) -> None:
-        # Whoever asks may leave before there is an answer: a watch of what does not change has none for hours.
+        # A caller may leave before there is an answer: a watch of what does not change has none for hours.
         self._server = web.Server(answer, handler_cancellation=True)
 
     async def take(self, transport: asyncio.Transport, early: list[bytes]) -> None:

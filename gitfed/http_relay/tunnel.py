@@ -51,7 +51,7 @@ async def dig(request: web.BaseRequest, answer: aiohttp.ClientResponse) -> Tunne
         near.resume_reading()
         far.resume_reading()
         await asyncio.wait({caller.over, member.over}, return_when=asyncio.FIRST_COMPLETED)
-        # What one end said last is still delivered: closing a transport sends what it holds.
+        # What one end sent last is still delivered: closing a transport sends what it holds.
         await asyncio.wait({caller.over, member.over}, timeout=_LAST_WORDS)
     finally:
         give_up(answer)
@@ -72,17 +72,17 @@ def _head(answer: aiohttp.ClientResponse) -> bytes:
 
 def taken_early(answer: aiohttp.ClientResponse) -> list[bytes]:
     """What came with the answer's head already; from here on the client library holds nothing back."""
-    found: list[bytes] = []
+    early: list[bytes] = []
     assert answer.connection is not None
     protocol = answer.connection.protocol
     assert protocol is not None
-    protocol.set_parser(_Collector(found), None)
-    return found
+    protocol.set_parser(_Collector(early), None)
+    return early
 
 
 class _Collector:
-    def __init__(self, found: list[bytes]) -> None:
-        self._found = found
+    def __init__(self, parts: list[bytes]) -> None:
+        self._found = parts
 
     def feed_data(self, data: bytes) -> tuple[bool, bytes]:
         if data:
@@ -94,7 +94,7 @@ class _Collector:
 
 
 class _End(asyncio.Protocol):
-    """One of two connections. Its former protocol hears when it is lost: whoever counts connections has to know."""
+    """One of two connections. Its former protocol hears when it is lost: it counts connections."""
 
     def __init__(self, transport: asyncio.Transport, other: asyncio.Transport) -> None:
         self._other = other

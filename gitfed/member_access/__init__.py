@@ -1,7 +1,7 @@
 """`kubectl` in members, for commands that look into clusters: through a hub's door, or by the caller's own contexts.
 
-ways        how a cluster is reached, and the kubeconfig for a door
-kubectl     the program, with that way and nothing else of ours: on this terminal, or collected from several clusters
+contexts    how a cluster is reached, and the kubeconfig for a door
+kubectl     the program with that context and no other: on this terminal, or collected from several clusters
 following   what it prints of several clusters as it comes (`get --watch`)
 tables      what it prints of several clusters, as one table with a column CLUSTER
 

@@ -1,4 +1,4 @@
-"""The real `kubectl`, with one way into one cluster.
+"""The real `kubectl`, for one cluster.
 
 A credential for a hub's door is in a file that only its owner reads, for as long as the program runs.
 """
@@ -18,7 +18,7 @@ from pathlib import Path
 from types import FrameType
 
 from gitfed.errors import UsageError
-from gitfed.member_access.ways import Way
+from gitfed.member_access.contexts import KubeContext
 from gitfed.model.base import ClusterName
 
 _AT_ONCE = 8
@@ -27,7 +27,7 @@ _PATIENCE = "--request-timeout=30s"
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class KubectlResult:
     cluster: ClusterName
     code: int
     out: str
@@ -36,24 +36,24 @@ class Said:
 
 def program() -> str:
     """Raises UsageError."""
-    found = shutil.which("kubectl")
-    if found is None:
+    path = shutil.which("kubectl")
+    if path is None:
         raise UsageError(
             "there is no kubectl on this machine (PATH), and this command runs it",
             hint="https://kubernetes.io/docs/tasks/tools/",
         )
-    return found
+    return path
 
 
-def run(way: Way, arguments: Sequence[str]) -> int:
+def run(target: KubeContext, arguments: Sequence[str]) -> int:
     """On this terminal, until it ends. Its exit code; that of a shell for a signal. Raises UsageError."""
-    with prepared(way) as (command, environment):
+    with prepared(target) as (command, environment):
         process = subprocess.Popen([*command, *arguments], env=environment)
 
         def stop(number: int, frame: FrameType | None) -> None:
             process.send_signal(number)
 
-        before = signal.signal(signal.SIGTERM, stop)  # the file goes away after the program, and not without us
+        before = signal.signal(signal.SIGTERM, stop)  # the file is removed after the program ends, by us
         try:
             while True:
                 # A terminal sends Ctrl-C to both: what it means is kubectl's to say.
@@ -65,14 +65,14 @@ def run(way: Way, arguments: Sequence[str]) -> int:
     return 128 - code if code < 0 else code
 
 
-def collect(ways: Sequence[Way], arguments: Sequence[str]) -> list[Said]:
-    """What it says of each cluster, in the order of `ways`. Raises UsageError."""
+def collect(contexts: Sequence[KubeContext], arguments: Sequence[str]) -> list[KubectlResult]:
+    """What it says of each cluster, in the order of `contexts`. Raises UsageError."""
     with ThreadPoolExecutor(_AT_ONCE) as threads:
-        return list(threads.map(lambda way: _collected(way, arguments), ways))
+        return list(threads.map(lambda target: _collected(target, arguments), contexts))
 
 
-def _collected(way: Way, arguments: Sequence[str]) -> Said:
-    with prepared(way) as (command, environment):
+def _collected(target: KubeContext, arguments: Sequence[str]) -> KubectlResult:
+    with prepared(target) as (command, environment):
         done = subprocess.run(
             [*command, _PATIENCE, *arguments],
             env=environment,
@@ -83,18 +83,18 @@ def _collected(way: Way, arguments: Sequence[str]) -> Said:
             encoding="utf-8",
             errors="replace",
         )
-    return Said(way.cluster, done.returncode, done.stdout, done.stderr.strip())
+    return KubectlResult(target.cluster, done.returncode, done.stdout, done.stderr.strip())
 
 
 @contextlib.contextmanager
-def prepared(way: Way) -> Iterator[tuple[list[str], dict[str, str]]]:
+def prepared(target: KubeContext) -> Iterator[tuple[list[str], dict[str, str]]]:
     """The command so far and its environment, good as long as the block lasts. Raises UsageError."""
-    command = [program(), "--context", way.context]
-    if not way.kubeconfig:
-        yield command, {**os.environ, "KUBECONFIG": way.paths}
+    command = [program(), "--context", target.context]
+    if not target.kubeconfig:
+        yield command, {**os.environ, "KUBECONFIG": target.paths}
         return
     with tempfile.TemporaryDirectory(prefix="gitfed-") as folder:
         path = Path(folder, "kubeconfig")
         path.touch(0o600)
-        path.write_text(way.kubeconfig, encoding="utf-8")
+        path.write_text(target.kubeconfig, encoding="utf-8")
         yield command, {**os.environ, "KUBECONFIG": str(path)}

@@ -28,12 +28,12 @@ Rows = list[list[str]]
 
 def merged(printed: Iterable[tuple[ClusterName, str]]) -> list[Rows]:
     """Each with its titles first, in the order in which the titles were first seen."""
-    found: dict[tuple[str, ...], Rows] = {}
+    by_titles: dict[tuple[str, ...], Rows] = {}
     for cluster, text in printed:
         for titles, rows in _tables(text):
-            table = found.setdefault(tuple(titles), [title_row(titles)])
+            table = by_titles.setdefault(tuple(titles), [title_row(titles)])
             table += [row_of(cluster, titles, row) for row in rows]
-    return list(found.values())
+    return list(by_titles.values())
 
 
 def title_row(titles: Sequence[str]) -> list[str]:

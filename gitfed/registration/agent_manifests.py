@@ -1,7 +1,7 @@
 """The objects that an agent runs by in its cluster, as values.
 
 The Secret holds what the agent is known by. Its key is made and stays here; the annotations say whose it is, so that a
-registration that was cut short is told from somebody else's agent.
+registration that was cut short is told from another agent.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ class Agent:
     image: str
     replicas: int = 1
     role: str = ""
-    """The ClusterRole that it gets; "": none, somebody else gives it what it needs."""
+    """The ClusterRole that it gets; "": none, another tool grants its rights."""
 
 
 @dataclass(frozen=True, slots=True)
-class Identity:
+class AgentCredentials:
     """PEM texts; the certificate is b"" as long as there is none."""
 
     authorities: bytes
@@ -47,7 +47,7 @@ def namespace(agent: Agent) -> Body:
     return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": agent.namespace}}
 
 
-def secret(agent: Agent, identity: Identity, *, shown: bool = False) -> Body:
+def secret(agent: Agent, identity: AgentCredentials, *, shown: bool = False) -> Body:
     """`shown`: for eyes, with the key left out."""
     data: Mapping[str, bytes] = {"ca.crt": identity.authorities, "tls.crt": identity.certificate}
     encoded = {name: base64.b64encode(content).decode() for name, content in data.items() if content}
@@ -62,10 +62,10 @@ def secret(agent: Agent, identity: Identity, *, shown: bool = False) -> Body:
 
 
 def workload(agent: Agent) -> list[Body]:
-    """Everything else: account, rights, Deployment."""
+    """The objects beside Secret and Namespace: account, rights, Deployment."""
     subject = {"kind": "ServiceAccount", "name": NAME, "namespace": agent.namespace}
     group = "rbac.authorization.k8s.io"
-    found: list[Body] = [
+    objects: list[Body] = [
         {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": _metadata(agent)},
         {
             "apiVersion": f"{group}/v1",
@@ -90,7 +90,7 @@ def workload(agent: Agent) -> list[Body]:
         },
     ]
     if agent.role:
-        found.append(
+        objects.append(
             {
                 "apiVersion": f"{group}/v1",
                 "kind": "ClusterRoleBinding",
@@ -99,7 +99,7 @@ def workload(agent: Agent) -> list[Body]:
                 "subjects": [subject],
             }
         )
-    return [*found, _deployment(agent)]
+    return [*objects, _deployment(agent)]
 
 
 def binding_name(namespace: str) -> str:
@@ -115,7 +115,7 @@ def _deployment(agent: Agent) -> Body:
         "spec": {
             "replicas": agent.replicas,
             "selector": {"matchLabels": {NAME_LABEL: NAME}},
-            # Two agents with one certificate would take turns to throw each other out.
+            # Two agents with one certificate would disconnect each other in turn.
             "strategy": {"type": "Recreate"},
             "template": {
                 "metadata": {"labels": _LABELS},

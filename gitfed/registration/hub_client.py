@@ -21,7 +21,7 @@ from gitfed import errors
 from gitfed.edges import no_answer
 from gitfed.model import agent_identity
 from gitfed.model.agent_identity import AgentName
-from gitfed.registration.agent_manifests import Identity
+from gitfed.registration.agent_manifests import AgentCredentials
 
 _TIMEOUT = 20.0
 _LARGEST = 256 << 10
@@ -52,13 +52,13 @@ async def first_certificate(hub: str, authorities: bytes, token: str, agent: Age
     )
 
 
-async def next_certificate(hub: str, identity: Identity, request: bytes) -> Answer:
+async def next_certificate(hub: str, identity: AgentCredentials, request: bytes) -> Answer:
     """201 and the certificate, or why not. Raises HubUnreachable, InputError for an identity that cannot be used."""
     async with _known_by(identity) as known:
         return await ask(hub, known, "POST", "/agents/v1/certificate", data=request)
 
 
-async def unregister(hub: str, identity: Identity) -> Answer:
+async def unregister(hub: str, identity: AgentCredentials) -> Answer:
     """204, or 401 when it counts no more already. Raises HubUnreachable, InputError."""
     async with _known_by(identity) as known:
         return await ask(hub, known, "DELETE", "/agents/v1/registration")
@@ -74,7 +74,7 @@ def context(authorities: bytes) -> ssl.SSLContext:
 
 
 @contextlib.asynccontextmanager
-async def _known_by(identity: Identity) -> AsyncIterator[ssl.SSLContext]:
+async def _known_by(identity: AgentCredentials) -> AsyncIterator[ssl.SSLContext]:
     made = context(identity.authorities)
 
     def load() -> None:

@@ -1,6 +1,6 @@
 """Whom a cluster trusts as its hub.
 
-The question goes to a server that nobody has vouched for yet, so it carries nothing, and its answer counts only as far
+The question goes to a server that is not verified yet, so it carries nothing, and its answer counts only as far
 as the pin goes.
 """
 
@@ -48,9 +48,11 @@ async def discover(hub: str, pins: Collection[str], *, timeout: float) -> bytes:
     if not trusted:
         raise errors.HubError(
             f"the authority of {hub} is not the one that is pinned: it is {', '.join(told) or 'none'}",
-            hint="compare with what gitfed token create --print-register-command prints; somebody may stand between",
+            hint="compare with what gitfed token create --print-register-command prints: another server may answer",
         )
     again = await hub_client.ask(hub, hub_client.context(trusted), "GET", "/agents/v1/authority")
     if again.body != answer.body:
-        raise errors.HubError(f"{hub} told two authorities", hint="somebody may stand between: try again, and look")
+        raise errors.HubError(
+            f"{hub} told two authorities", hint="another server may be in between: try again, and look"
+        )
     return trusted

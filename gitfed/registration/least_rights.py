@@ -3,7 +3,7 @@
 It reads with get, list and watch, each kind of the repository across namespaces by its label, in every cluster: what
 went elsewhere may still be there, and is deleted. It writes with patch (server-side apply) and create. Beside the
 objects it keeps its inventory in one namespace, makes namespaces, finds out which kinds there are, and looks at nodes
-and pods for the room that they leave. Where services are shared it writes EndpointSlices too.
+and pods for the capacity that is left. Where services are shared it writes EndpointSlices too.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _GRANTING = {
     Kind(_GROUP, "Role"): ["escalate"],
     Kind(_GROUP, "ClusterRole"): ["escalate"],
 }
-"""Whoever writes these grants rights; a server lets do so who has those rights, or these verbs."""
+"""Writing these grants rights; an API server allows it with those rights, or these verbs."""
 _BINDING = (Kind(_GROUP, "RoleBinding"), Kind(_GROUP, "ClusterRoleBinding"))
 
 _METRICS: list[Body] = [
@@ -36,14 +36,14 @@ _METRICS: list[Body] = [
     {"apiGroups": ["custom.metrics.k8s.io", "external.metrics.k8s.io"], "resources": ["*"], "verbs": ["get", "list"]},
     {"apiGroups": ["autoscaling"], "resources": ["horizontalpodautoscalers"], "verbs": ["list"]},
 ]
-"""What an autoscaler goes by, and whether another one is at work."""
+"""What an autoscaler goes by, and whether another one is active."""
 
 
 @dataclass(frozen=True, slots=True)
 class Needs:
     written: frozenset[Kind]
     left: frozenset[Kind] = frozenset()
-    """Found and deleted if they are there, and not made."""
+    """Kinds that are deleted where they exist, and not made."""
     plurals: Mapping[Kind, str] = field(default_factory=dict)
     """Resource names of the kinds that the repository defines itself."""
     endpoints: bool = False
@@ -64,18 +64,18 @@ def objects(needs: Needs, *, account: str, namespace: str) -> list[Body]:
     rights = _rules(needs)
     inventory = [{"apiGroups": [""], "resources": ["configmaps"], "verbs": [*_READ, "create", "patch"]}]
     name = f"{account}-least"
-    found = [
+    roles = [
         _role("ClusterRole", {"name": name}, rights),
         _binding("ClusterRoleBinding", {"name": f"{name}:{namespace}"}, "ClusterRole", name, subject),
         _role("Role", {"name": name, "namespace": namespace}, inventory),
         _binding("RoleBinding", {"name": name, "namespace": namespace}, "Role", name, subject),
     ]
-    return found + _search(needs) if needs.pulled and needs.searched else found
+    return roles + _search(needs) if needs.pulled and needs.searched else roles
 
 
 def through_the_door(policies: Iterable[AccessPolicy], declared: Cluster, *, searched: bool = False) -> list[Subject]:
-    """Whom the AccessPolicies let into a cluster; if something of it is `searched`, whoever may view it is asked about
-    there."""
+    """Whom the AccessPolicies let into a cluster; if something of it is `searched`, also who may view it, since the
+    cluster is asked about their rights."""
     opening = {"proxy", "view"} if searched else {"proxy"}
     candidate = cluster.candidate(declared, ClusterFacts(declared.metadata.name))
     return [
@@ -88,21 +88,21 @@ def through_the_door(policies: Iterable[AccessPolicy], declared: Cluster, *, sea
 
 
 def grants_rights(kinds: Iterable[Kind]) -> bool:
-    """Whether among these are kinds whose writer can give anybody anything."""
+    """Whether among these are kinds whose writer can grant any right to anyone."""
     return any(kind in _GRANTING or kind in _BINDING for kind in kinds)
 
 
 def defined(bodies: Iterable[Body]) -> dict[Kind, str]:
     """The resource names that CustomResourceDefinitions among these give."""
-    found: dict[Kind, str] = {}
+    plurals: dict[Kind, str] = {}
     for body in bodies:
         spec = body.get("spec")
         if body.get("kind") != _DEFINITION.kind or not isinstance(spec, Mapping):
             continue
         names = spec.get("names") or {}
         if names.get("kind") and names.get("plural"):
-            found[Kind(str(spec.get("group") or ""), str(names["kind"]))] = str(names["plural"])
-    return found
+            plurals[Kind(str(spec.get("group") or ""), str(names["kind"]))] = str(names["plural"])
+    return plurals
 
 
 def plural(kind: str) -> str:
@@ -115,8 +115,8 @@ def plural(kind: str) -> str:
 
 def _rules(needs: Needs) -> list[Body]:
     by_group: dict[tuple[str, tuple[str, ...]], list[str]] = {}
-    known = needs.written | needs.left
-    for kind in sorted({*known, _NAMESPACE}):
+    managed = needs.written | needs.left
+    for kind in sorted({*managed, _NAMESPACE}):
         resource = needs.plurals.get(kind) or plural(kind.kind)
         by_group.setdefault((kind.group, _verbs(kind, needs)), []).append(resource)
     rules: list[Body] = [
@@ -138,11 +138,11 @@ def _rules(needs: Needs) -> list[Body]:
         for (group, verbs), resources in by_group.items()
     ]
     if not needs.pulled:
-        rules += _searching(needs, needs.searched - known - {_NAMESPACE})
+        rules += _searching(needs, needs.searched - managed - {_NAMESPACE})
     for kind in sorted(needs.scaled):
         resource = needs.plurals.get(kind) or plural(kind.kind)
         rules.append({"apiGroups": [kind.group], "resources": [f"{resource}/scale"], "verbs": ["get"]})
-        if kind not in known and kind in SCALE_IN_OBJECT:
+        if kind not in managed and kind in SCALE_IN_OBJECT:
             rules.append({"apiGroups": [kind.group], "resources": [resource], "verbs": ["list"]})
     if needs.scaled:
         rules += _METRICS
@@ -174,10 +174,10 @@ def _searching(needs: Needs, kinds: Iterable[Kind]) -> list[Body]:
 
 
 def _impersonation(callers: Iterable[Subject]) -> list[Body]:
-    """To act as exactly these. Whoever is in a group may have any name, so with one any user can be named."""
+    """To act as exactly these callers. Any name may be in a group, so one group needs the right for any user."""
     by_kind: dict[str, set[str]] = {}
-    for one in callers:
-        by_kind.setdefault(one.kind, set()).add(one.name)
+    for caller in callers:
+        by_kind.setdefault(caller.kind, set()).add(caller.name)
     rules: list[Body] = []
     for kind, resource in (("User", "users"), ("Group", "groups"), ("ServiceAccount", "serviceaccounts")):
         rule: dict[str, object] = {"apiGroups": [""], "resources": [resource], "verbs": ["impersonate"]}

@@ -18,7 +18,7 @@ from gitfed.edges.kube.connection.session import APPLY, Session
 from gitfed.model.base import Body
 from gitfed.model.keys import CLUSTER_ANNOTATION, HUB_ANNOTATION, NAME_LABEL
 from gitfed.registration import agent_manifests
-from gitfed.registration.agent_manifests import NAME, Agent, Identity
+from gitfed.registration.agent_manifests import NAME, Agent, AgentCredentials
 
 _MANAGER = "gitfed-register"
 _LOOK_AGAIN = 0.5
@@ -36,10 +36,10 @@ _PLURALS = {
 
 @dataclass(frozen=True, slots=True)
 class Present:
-    """What of an agent is there already."""
+    """What is in the cluster of an agent already."""
 
     kinds: tuple[str, ...] = ()
-    identity: Identity | None = None
+    identity: AgentCredentials | None = None
     cluster: str = ""
     hub: str = ""
 
@@ -47,22 +47,22 @@ class Present:
 async def look(session: Session, namespace: str) -> Present:
     """Raises ClusterError."""
     kinds = ("Secret", "ServiceAccount", "Deployment")
-    found = {kind: body for kind in kinds if (body := await _get(session, kind, namespace)) is not None}
-    secret = found.get("Secret")
+    present = {kind: body for kind in kinds if (body := await _get(session, kind, namespace)) is not None}
+    secret = present.get("Secret")
     if secret is None:
-        return Present(tuple(found))
+        return Present(tuple(present))
     annotations = secret["metadata"].get("annotations") or {}
     data = secret.get("data") or {}
-    identity = Identity(_decoded(data, "ca.crt"), _decoded(data, "tls.crt"), _decoded(data, "tls.key"))
+    identity = AgentCredentials(_decoded(data, "ca.crt"), _decoded(data, "tls.crt"), _decoded(data, "tls.key"))
     return Present(
-        tuple(found), identity, str(annotations.get(CLUSTER_ANNOTATION, "")), str(annotations.get(HUB_ANNOTATION, ""))
+        tuple(present), identity, str(annotations.get(CLUSTER_ANNOTATION, "")), str(annotations.get(HUB_ANNOTATION, ""))
     )
 
 
 def preflight(agent: Agent, present: Present) -> bool:
     """Whether an earlier registration of this cluster at this hub is continued; False: nothing is there.
 
-    Raises UsageError when what is there is somebody else's.
+    Raises UsageError when another agent is there.
     """
     if not present.kinds:
         return False
@@ -72,11 +72,11 @@ def preflight(agent: Agent, present: Present) -> bool:
     whose = f", of cluster {present.cluster} at {present.hub}" if present.cluster else ""
     raise errors.UsageError(
         f"[preflight] in namespace {agent.namespace} there is an agent already: {listed}{whose}",
-        hint="gitfed unregister takes it away; --namespace names another namespace",
+        hint="gitfed unregister removes it; --namespace names another namespace",
     )
 
 
-async def put_identity(session: Session, agent: Agent, identity: Identity) -> None:
+async def put_identity(session: Session, agent: Agent, identity: AgentCredentials) -> None:
     """The Secret, in a namespace that is made if need be."""
     if await _get(session, "Namespace", "", agent.namespace) is None:
         await _apply(session, agent_manifests.namespace(agent))
@@ -89,9 +89,9 @@ async def put_workload(session: Session, agent: Agent) -> None:
 
 
 async def stop(session: Session, namespace: str, wait: float) -> None:
-    """The agent, and nothing that it knows or may; `wait`: seconds that its pods get to end in.
+    """Ends the agent; its credentials and rights stay. `wait`: seconds that its pods get to end in.
 
-    One that ends finishes what it writes, and whoever cleans up beside it leaves that behind. Raises ClusterError.
+    An agent that ends finishes its writes first: objects cleaned up beside it could come back. Raises ClusterError.
     """
     await _delete(session, "Deployment", namespace)
     end = asyncio.get_running_loop().time() + wait
@@ -116,7 +116,7 @@ async def _pods(session: Session, namespace: str) -> list[str]:
 
 
 async def remove(session: Session, namespace: str) -> None:
-    """Everything of it but the namespace, which others may live in. The Secret last: who does this again needs it."""
+    """Everything of it but the namespace, which others may live in. The Secret last: another try needs it."""
     await _delete(session, "Deployment", namespace)
     await _delete(session, "ClusterRoleBinding", "", agent_manifests.binding_name(namespace))
     for kind in ("RoleBinding", "Role", "ServiceAccount", "Secret"):

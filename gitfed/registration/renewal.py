@@ -15,25 +15,25 @@ from gitfed.edges import own_certificate, signing_process
 from gitfed.model import agent_identity
 from gitfed.model.agent_identity import AgentName
 from gitfed.registration import hub_client
-from gitfed.registration.agent_manifests import Identity
+from gitfed.registration.agent_manifests import AgentCredentials
 
 _LIFE_LEFT = 0.2
-"""Of a certificate's life: then the next one is asked for (Karmada: certRotation)."""
+"""The part of its life that is left when the next certificate is asked for (Karmada: certRotation)."""
 
 
 def due(certificate: bytes, now: datetime) -> bool:
     """Whether it is time for the next one. Raises InputError."""
-    found = own_certificate.read(certificate)
-    return now >= found.ends - (found.ends - found.begins) * _LIFE_LEFT
+    own = own_certificate.read(certificate)
+    return now >= own.ends - (own.ends - own.begins) * _LIFE_LEFT
 
 
-async def renewed(hub: str, agent: AgentName, identity: Identity) -> bytes | None:
-    """The next certificate for who has one that counts; None: there is none. Raises HubUnreachable, HubError."""
+async def renewed(hub: str, agent: AgentName, identity: AgentCredentials) -> bytes | None:
+    """The next certificate in exchange for a valid one; None: there is none. Raises HubUnreachable, HubError."""
     if not identity.certificate or not identity.key:
         return None
     try:
-        found = own_certificate.read(identity.certificate)
-        if found.ends <= datetime.now(UTC):
+        own = own_certificate.read(identity.certificate)
+        if own.ends <= datetime.now(UTC):
             return None
         request = await _request(identity.key, agent)
         answer = await hub_client.next_certificate(hub, identity, request)

@@ -19,7 +19,7 @@ from gitfed.edges.kube.connection.session import MERGE_PATCH, Session
 from gitfed.errors import GitfedError, HubError
 from gitfed.model.agent_identity import AgentName
 from gitfed.registration import renewal
-from gitfed.registration.agent_manifests import Identity
+from gitfed.registration.agent_manifests import AgentCredentials
 
 log = logging.getLogger("gitfed.agent")
 
@@ -28,7 +28,7 @@ Keep = Callable[[bytes], Awaitable[None]]
 LOOK = 300.0
 """Seconds between two looks (Karmada: certRotation)."""
 AGAIN = Backoff((5.0, 15.0, 60.0, LOOK))
-"""After a renewal that failed: who begins with a certificate that ends soon has no time to lose."""
+"""After a renewal that failed; short at first, since the certificate may end soon."""
 _NAMESPACE = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
 
 
@@ -68,9 +68,9 @@ class Rotation:
         self._kept = certificate
         return True
 
-    def _identity(self) -> Identity:
-        found = {name: (self._folder / name).read_bytes() for name in ("ca.crt", "tls.crt", "tls.key")}
-        return Identity(found["ca.crt"], found["tls.crt"], found["tls.key"])
+    def _identity(self) -> AgentCredentials:
+        parts = {name: (self._folder / name).read_bytes() for name in ("ca.crt", "tls.crt", "tls.key")}
+        return AgentCredentials(parts["ca.crt"], parts["tls.crt"], parts["tls.key"])
 
 
 def in_folder(folder: Path) -> Keep:

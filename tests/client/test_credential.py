@@ -73,7 +73,7 @@ def test_what_gitfed_kubeconfig_prints_makes_a_connection(tmp_path: Path) -> Non
         ({"auth-provider": {"name": "x"}}, {}, "auth-provider is not used here: a program is not started for a"),
         ({"username": "ann", "password": "s3cret"}, {}, "username is not used here: a hub takes no passwords"),
         ({"token": "t"}, {"insecure-skip-tls-verify": True}, "insecure-skip-tls-verify is not used here: a hub that"),
-        ({"token": "t", "as": "root"}, {}, "as is not used here: nobody is impersonated at a hub"),
+        ({"token": "t", "as": "root"}, {}, "as is not used here: a hub knows no impersonation"),
         ({}, {}, "holds no credential"),
         ({"token": "two words"}, {}, "what it holds is no token"),
         ({"client-certificate-data": "!", "client-key-data": "!"}, {}, "client-certificate-data is no base64"),
@@ -96,7 +96,7 @@ def test_files_say_once_who_asks(tmp_path: Path) -> None:
     assert credential.of_files(Files(token=token)).headers == {"Authorization": "Bearer abc"}
     for files, told in (
         (Files(certificate=token), "--client-certificate and --client-key need each other"),
-        (Files(certificate=token, key=token, token=token), "--client-certificate and --token-file say twice who asks"),
+        (Files(certificate=token, key=token, token=token), "--client-certificate and --token-file both say who asks"),
     ):
         with pytest.raises(UsageError) as refused:
             credential.of_files(files)

@@ -18,8 +18,8 @@ from gitfed.edges import certificate_pins
 from gitfed.edges.certificates import Authority
 from gitfed.edges.kube.connection.session import Session
 from gitfed.registration import agent_manifests, enrol, hub_client, hub_discovery, member_steps, renewal
-from gitfed.registration.agent_manifests import Agent, Identity
-from gitfed.registration.enrol import Asked
+from gitfed.registration.agent_manifests import Agent, AgentCredentials
+from gitfed.registration.enrol import RegistrationRequest
 from tests import patience
 from tests.clusters.embedded import EmbeddedFleet
 from tests.hub.enrolment.site import ledger, token
@@ -40,8 +40,8 @@ def agent(hub: Staged, name: str = "edge-1") -> Agent:
     return Agent(name, f"127.0.0.1:{hub.port}", "gitfed-system", "gitfed:1", role="cluster-admin")
 
 
-def asked(hub: Staged, bearer: str, name: str = "edge-1") -> Asked:
-    return Asked(agent(hub, name), bearer, certificate_pins.pins(hub.authority.encode()), 0.0)
+def asked(hub: Staged, bearer: str, name: str = "edge-1") -> RegistrationRequest:
+    return RegistrationRequest(agent(hub, name), bearer, certificate_pins.pins(hub.authority.encode()), 0.0)
 
 
 def session(member: EmbeddedFleet, name: str = "edge-1") -> Session:
@@ -240,12 +240,14 @@ def test_a_certificate_is_renewed_when_a_fifth_of_its_life_is_left(tmp_path: Pat
 
 async def test_a_certificate_that_is_over_is_not_shown(tmp_path: Path) -> None:
     pair = Authority.open(tmp_path).client("ann", [], timedelta(hours=1), now=datetime.now(UTC) - timedelta(days=1))
-    identity = Identity(pair.certificate, pair.certificate, pair.key)
+    identity = AgentCredentials(pair.certificate, pair.certificate, pair.key)
     assert await renewal.renewed("127.0.0.1:1", "edge-1", identity) is None
 
 
 def test_what_is_shown_of_the_secret_has_no_key() -> None:
-    shown = agent_manifests.secret(Agent("edge-1", "h:1", "n", "i"), Identity(b"ca", b"crt", b"private"), shown=True)
+    shown = agent_manifests.secret(
+        Agent("edge-1", "h:1", "n", "i"), AgentCredentials(b"ca", b"crt", b"private"), shown=True
+    )
     assert shown["data"]["tls.key"] == "REDACTED"
     assert base64.b64encode(b"private").decode() not in str(shown)
-    assert "private" not in repr(Identity(b"ca", b"crt", b"private"))
+    assert "private" not in repr(AgentCredentials(b"ca", b"crt", b"private"))

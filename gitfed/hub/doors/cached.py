@@ -21,7 +21,7 @@ from gitfed.edges.kube.connection.session import Session
 from gitfed.errors import UsageError
 from gitfed.fleet_api import accept, doors, versions
 from gitfed.fleet_api import request as api_request
-from gitfed.fleet_api.request import Request
+from gitfed.fleet_api.request import RequestInfo
 from gitfed.hub import refusal, routes
 from gitfed.hub.access.rights import Right, Rights
 from gitfed.hub.doors import entry
@@ -80,7 +80,7 @@ class SearchDoor:
         )
 
     async def _answer(
-        self, request: web.Request, about: Request, wanted: Filter, kept: dict[str, Kept]
+        self, request: web.Request, about: RequestInfo, wanted: Filter, kept: dict[str, Kept]
     ) -> web.StreamResponse:
         scope = Scope()
         rights = routes.rights(request)
@@ -136,7 +136,7 @@ class SearchDoor:
             return False
         return True
 
-    def _not_registered(self, request: web.Request, about: Request) -> web.Response:
+    def _not_registered(self, request: web.Request, about: RequestInfo) -> web.Response:
         rights = routes.rights(request)
         maybe = [one for one in self.cache.may_be_about(about) if _may(rights, one.cluster, about)]
         away = [why for name, why in self.cache.unreached.items() if _may(rights, name, about)]
@@ -147,14 +147,14 @@ class SearchDoor:
         what = f"no matches for {version}, Resource={about.resource}: no ResourceRegistry selects it"
         return refusal.answer(request, 404, what)
 
-    def _no_right(self, request: web.Request, about: Request) -> web.Response:
+    def _no_right(self, request: web.Request, about: RequestInfo) -> web.Response:
         where = f" in namespace {about.namespace}" if about.namespace else " in all namespaces"
         what = f"no AccessPolicy lets {routes.caller(request).name} view {about.resource}{where} of any cached cluster"
         return refusal.answer(request, 403, what)
 
     # -- for the door of the fleet ------------------------------------------------------------------------------------
 
-    async def read(self, request: web.Request, about: Request, scope: Scope) -> web.StreamResponse | None:
+    async def read(self, request: web.Request, about: RequestInfo, scope: Scope) -> web.StreamResponse | None:
         """The answer to a `get` or `list` of the fleet; None: members have to be asked."""
         given = request.query
         if given.get("resourceVersion") != versions.ANY or (given.get("limit") or "0") != "0" or given.get("continue"):
@@ -188,7 +188,7 @@ class SearchDoor:
         part, collection, one = found[0]
         return _json(stored_object.text(one, collection.head, part.kept.cluster), scope)
 
-    async def _verdicts(self, request: web.Request, about: Request, kept: Iterable[Kept]) -> list[Verdict]:
+    async def _verdicts(self, request: web.Request, about: RequestInfo, kept: Iterable[Kept]) -> list[Verdict]:
         gate = asyncio.Semaphore(_AT_ONCE)
         caller = routes.caller(request)
 
@@ -199,7 +199,7 @@ class SearchDoor:
         return list(await asyncio.gather(*(ask(one.session) for one in kept)))
 
 
-def _why_not(request: web.Request, about: Request, path: str) -> str:
+def _why_not(request: web.Request, about: RequestInfo, path: str) -> str:
     if not about.is_resource:
         return f"{path} is about no resource: only kinds that a ResourceRegistry selects are cached"
     if about.subresource:
@@ -209,7 +209,7 @@ def _why_not(request: web.Request, about: Request, path: str) -> str:
     return ""
 
 
-def _filter(request: web.Request, about: Request) -> Filter:
+def _filter(request: web.Request, about: RequestInfo) -> Filter:
     """Raises UsageError for a selector that cannot be answered here."""
     labels = request.query.get("labelSelector") or ""
     fields = request.query.get("fieldSelector") or ""
@@ -231,11 +231,11 @@ def _not_asked(kept: Kept) -> str:
     return kept.trouble or f"cluster {kept.cluster} was not asked yet"
 
 
-def _may(rights: Rights, cluster: str, about: Request) -> bool:
+def _may(rights: Rights, cluster: str, about: RequestInfo) -> bool:
     return rights.on_object(Right.VIEW, cluster, about.namespace)
 
 
-def _part(kept: Kept | None, about: Request) -> Part | None:
+def _part(kept: Kept | None, about: RequestInfo) -> Part | None:
     """None for what is not wholly and freshly at hand."""
     if kept is None or kept.resource is None:
         return None
@@ -246,7 +246,7 @@ def _part(kept: Kept | None, about: Request) -> Part | None:
     return Part(kept, found) if found and all(one.is_current for one in found) else None
 
 
-def _chunks(kept: Kept, about: Request, wanted: Filter) -> Iterable[bytes]:
+def _chunks(kept: Kept, about: RequestInfo, wanted: Filter) -> Iterable[bytes]:
     namespaced = kept.resource is not None and kept.resource.namespaced
     for collection in kept.covering(wanted.namespace if namespaced else ""):
         if chunk := stored_object.texts(collection.find(wanted), collection.head):
@@ -278,7 +278,7 @@ def _age(kept: Kept) -> list[str]:
     return [f"{lost.message}: {kept.selected.kind} as of {since}"]
 
 
-def _forbidden(request: web.Request, about: Request, kept: Kept) -> str:
+def _forbidden(request: web.Request, about: RequestInfo, kept: Kept) -> str:
     kind = about.resource + (f".{about.group}" if about.group else "")
     verb = "get" if about.name else "list"
     where = f' in the namespace "{about.namespace}"' if about.namespace else " at the cluster scope"

@@ -15,7 +15,7 @@ from aiohttp import web
 
 from gitfed.fleet_api import request as api_request
 from gitfed.fleet_api import reviews
-from gitfed.fleet_api.request import Request
+from gitfed.fleet_api.request import RequestInfo
 from gitfed.http_relay import tunnel
 from gitfed.hub import listener, refusal, routes
 from gitfed.hub.access.rights import Right, Rights
@@ -46,13 +46,13 @@ def refused(request: web.Request, path: str) -> web.Response | None:
     return None
 
 
-def may(rights: Rights, cluster: ClusterName, about: Request) -> bool:
+def may(rights: Rights, cluster: ClusterName, about: RequestInfo) -> bool:
     if not about.is_resource or about.resource in reviews.RESOURCES:
         return rights.on_cluster(Right.PROXY, cluster)
     return rights.on_object(Right.PROXY, cluster, about.namespace)
 
 
-def no_right(caller: str, cluster: str, about: Request) -> str:
+def no_right(caller: str, cluster: str, about: RequestInfo) -> str:
     where = f" in namespace {about.namespace}" if about.namespace else ""
     what = f" to {about.resource}{where}" if about.is_resource else ""
     return f"no AccessPolicy lets {caller} through the door of cluster {cluster}{what}"

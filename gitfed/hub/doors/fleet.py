@@ -25,7 +25,7 @@ from gitfed.edges.kube.connection.session import give_up
 from gitfed.errors import ClusterError
 from gitfed.fleet_api import accept, discovery, headers, merge, paging, reviews, versions
 from gitfed.fleet_api import request as api_request
-from gitfed.fleet_api.request import Request
+from gitfed.fleet_api.request import RequestInfo
 from gitfed.http_relay import passing
 from gitfed.hub import refusal, routes
 from gitfed.hub.doors import asking, entry, relay, scope
@@ -67,7 +67,7 @@ class FleetDoor:
         work = self._answer(request, about, target, found)
         return await entry.while_allowed(self._hub, request, scope.still(about, found.names), work)
 
-    async def _answer(self, request: web.Request, about: Request, target: str, found: Scope) -> web.StreamResponse:
+    async def _answer(self, request: web.Request, about: RequestInfo, target: str, found: Scope) -> web.StreamResponse:
         reads = request.method == "GET" and not passing.upgrade_of(request)
         if not about.is_resource:
             return await self._of_no_resource(request, target, found)
@@ -90,7 +90,7 @@ class FleetDoor:
 
     # -- reads --------------------------------------------------------------------------------------------------------
 
-    async def _get(self, request: web.Request, about: Request, target: str, found: Scope) -> web.StreamResponse:
+    async def _get(self, request: web.Request, about: RequestInfo, target: str, found: Scope) -> web.StreamResponse:
         answers = await asking.ask_all(request, found.sessions, target, _accepted(request))
         owner = _one_of(request, about, answers, found)
         if isinstance(owner, web.Response):
@@ -102,7 +102,7 @@ class FleetDoor:
             body = merge.marked(body, owner.cluster)
         return _json(body, found)
 
-    async def _list(self, request: web.Request, about: Request, found: Scope) -> web.StreamResponse:
+    async def _list(self, request: web.Request, about: RequestInfo, found: Scope) -> web.StreamResponse:
         given = request.query
         place = versions.decode_continue(given["continue"]) if given.get("continue") else None
         if given.get("continue") and place is None:
@@ -138,7 +138,9 @@ class FleetDoor:
                     page.seen(answer.cluster, str(metadata.get("resourceVersion") or ""))
         return _json(page.made(), found)
 
-    async def _of_oneself(self, request: web.Request, about: Request, target: str, found: Scope) -> web.StreamResponse:
+    async def _of_oneself(
+        self, request: web.Request, about: RequestInfo, target: str, found: Scope
+    ) -> web.StreamResponse:
         given = await _read(request)
         if given is None:
             return refusal.answer(request, 413, f"the body is larger than {_LARGEST >> 20} MiB")
@@ -188,7 +190,9 @@ class FleetDoor:
 
     # -- what goes to the one cluster that has the object -------------------------------------------------------------
 
-    async def _to_owner(self, request: web.Request, about: Request, target: str, found: Scope) -> web.StreamResponse:
+    async def _to_owner(
+        self, request: web.Request, about: RequestInfo, target: str, found: Scope
+    ) -> web.StreamResponse:
         answers = await asking.ask_all(request, found.sessions, about.object, _METADATA)
         owner = _one_of(request, about, answers, found)
         if isinstance(owner, web.Response):
@@ -211,7 +215,7 @@ def _accepted(request: web.Request) -> str:
     return accept.in_json(request.headers.get("Accept", "")) or accept.JSON
 
 
-def _part(request: web.Request, about: Request, asked: paging.Ask) -> str:
+def _part(request: web.Request, about: RequestInfo, asked: paging.Ask) -> str:
     """The address of a part of a list, for its cluster."""
     query = [(name, value) for name, value in request.query.items() if name not in _OWN_WORDS]
     if asked.limit:
@@ -225,7 +229,7 @@ def _part(request: web.Request, about: Request, asked: paging.Ask) -> str:
     return f"{about.collection}?{urlencode(query)}" if query else about.collection
 
 
-def _one_of(request: web.Request, about: Request, answers: list[Answered], found: Scope) -> Answered | web.Response:
+def _one_of(request: web.Request, about: RequestInfo, answers: list[Answered], found: Scope) -> Answered | web.Response:
     """The cluster that has the object, or why there is not one."""
     good = [answer for answer in answers if answer.good]
     silent = [answer.error for answer in answers if answer.status not in (200, 403, 404)]

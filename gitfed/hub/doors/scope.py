@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from gitfed.edges.kube.connection.session import Session
 from gitfed.errors import CredentialsError, NotThere
-from gitfed.fleet_api.request import Request
+from gitfed.fleet_api.request import RequestInfo
 from gitfed.hub.access.rights import Rights
 from gitfed.hub.doors import entry
 from gitfed.hub.doors.reach import Reach
@@ -38,7 +38,7 @@ class Scope:
             yield "Warning", f'299 gitfed "{"".join(one if one.isprintable() else " " for one in quoted)}"'
 
 
-def of(hub: Hub, reach: Reach, rights: Rights, about: Request) -> Scope | None:
+def of(hub: Hub, reach: Reach, rights: Rights, about: RequestInfo) -> Scope | None:
     """None: there is no cluster that the caller may enter for this."""
     made, any_of_them = Scope(), False
     facts = hub.running.facts
@@ -59,6 +59,6 @@ def of(hub: Hub, reach: Reach, rights: Rights, about: Request) -> Scope | None:
     return made if any_of_them else None
 
 
-def still(about: Request, clusters: list[str]) -> Callable[[Rights], bool]:
+def still(about: RequestInfo, clusters: list[str]) -> Callable[[Rights], bool]:
     """Whether a caller may still see what they see of these."""
     return lambda rights: all(entry.may(rights, name, about) for name in clusters)

@@ -22,7 +22,7 @@ from gitfed.edges.kube.connection.session import Session, give_up
 from gitfed.errors import ClusterError
 from gitfed.fleet_api import accept, headers, versions, watching
 from gitfed.fleet_api.event_text import EventTexts
-from gitfed.fleet_api.request import Request, is_true
+from gitfed.fleet_api.request import RequestInfo, is_true
 from gitfed.fleet_api.watching import Merged
 from gitfed.hub import refusal, routes
 from gitfed.hub.doors import asking, relay, scope
@@ -60,7 +60,7 @@ class Watch:
         self.cut_off = 0
         """Watches whose clients took nothing."""
 
-    async def serve(self, request: web.Request, about: Request, found: Scope) -> web.StreamResponse:
+    async def serve(self, request: web.Request, about: RequestInfo, found: Scope) -> web.StreamResponse:
         told = request.query.get("resourceVersion") or ""
         if left := sorted(versions.decode(told).keys() - {*found.names, *found.away}):
             what = f"the version is one of a fleet with {', '.join(left)}: begin with a list anew"
@@ -114,7 +114,7 @@ class Watch:
             request.transport.abort()
 
     async def _open(
-        self, request: web.Request, about: Request, session: Session, told: str
+        self, request: web.Request, about: RequestInfo, session: Session, told: str
     ) -> _Stream | asking.Answered:
         own = ("resourceVersion", _BOOKMARKS)
         query = [(name, value) for name, value in request.query.items() if name not in own]
@@ -148,12 +148,12 @@ class Watch:
         finally:
             give_up(answer)
 
-    async def _listed(self, request: web.Request, about: Request, session: Session, form: str) -> asking.Answered:
+    async def _listed(self, request: web.Request, about: RequestInfo, session: Session, form: str) -> asking.Answered:
         query = [(name, value) for name, value in request.query.items() if name in _SELECTORS]
         return await asking.ask(request, session, f"{about.collection}?{urlencode(query)}", form)
 
     async def _others(
-        self, request: web.Request, about: Request, known: set[str], unseen: set[str], held: set[str]
+        self, request: web.Request, about: RequestInfo, known: set[str], unseen: set[str], held: set[str]
     ) -> None:
         """Until there is a cluster to be asked that was not there, or one of which the client holds objects has left.
         One that did not answer (`unseen`) is asked until it does, else the client would be sent round and round."""

@@ -18,7 +18,7 @@ from gitfed.edges.kube.connection import translate
 from gitfed.edges.kube.connection.session import Session, end
 from gitfed.errors import ClusterError
 from gitfed.fleet_api import headers
-from gitfed.fleet_api.request import Request
+from gitfed.fleet_api.request import RequestInfo
 from gitfed.hub.access.caller import Caller
 
 YES_HOLDS = 60.0
@@ -43,7 +43,7 @@ class AccessReviews:
     _known: dict[tuple[object, ...], tuple[float, Verdict]] = field(default_factory=dict)
     _asked: dict[tuple[object, ...], asyncio.Task[Verdict]] = field(default_factory=dict)
 
-    async def of(self, session: Session, caller: Caller, about: Request, verb: str) -> Verdict:
+    async def of(self, session: Session, caller: Caller, about: RequestInfo, verb: str) -> Verdict:
         groups = tuple(sorted(caller.groups))
         key = (session.cluster, caller.name, groups, verb, about.group, about.resource, about.namespace, about.name)
         known = self._known.get(key)
@@ -62,7 +62,7 @@ class AccessReviews:
         return verdict
 
 
-async def _ask(session: Session, caller: Caller, about: Request, verb: str) -> Verdict:
+async def _ask(session: Session, caller: Caller, about: RequestInfo, verb: str) -> Verdict:
     named = {
         "verb": verb,
         "group": about.group,

@@ -18,7 +18,7 @@ from gitfed.edges.kube import reflect
 from gitfed.edges.kube.connection import translate
 from gitfed.edges.kube.connection.session import Session
 from gitfed.edges.kube.discovery import Discovery, Resource
-from gitfed.fleet_api.request import Request
+from gitfed.fleet_api.request import RequestInfo
 from gitfed.hub.search.collection import Budget, Collection, Copy
 from gitfed.model.base import ClusterName
 from gitfed.model.declared.cluster import Cluster
@@ -66,7 +66,7 @@ class Kept:
     """Why it cannot be told which resource it is."""
     task: asyncio.Task[None] | None = None
 
-    def is_about(self, request: Request) -> bool:
+    def is_about(self, request: RequestInfo) -> bool:
         version = f"{request.group}/{request.version}" if request.group else request.version
         found = self.resource
         return found is not None and found.api_version == version and found.plural == request.resource
@@ -95,11 +95,11 @@ class Cache:
     def all(self) -> Iterator[Kept]:
         return iter(self._kept.values())
 
-    def about(self, request: Request) -> dict[ClusterName, Kept]:
+    def about(self, request: RequestInfo) -> dict[ClusterName, Kept]:
         """What is kept of the resource that a request is about."""
         return {one.cluster: one for one in self._kept.values() if one.is_about(request)}
 
-    def may_be_about(self, request: Request) -> list[Kept]:
+    def may_be_about(self, request: RequestInfo) -> list[Kept]:
         """Of which it cannot be told yet, because the cluster was not asked which resource the kind is."""
         version = f"{request.group}/{request.version}" if request.group else request.version
         unknown = (one for one in self._kept.values() if one.resource is None and not one.not_served)

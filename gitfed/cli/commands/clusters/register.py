@@ -23,7 +23,7 @@ from gitfed.text import emit
 if TYPE_CHECKING:
     from gitfed.edges.kube.connection.session import Session
     from gitfed.registration.agent_manifests import Agent
-    from gitfed.registration.enrol import Asked
+    from gitfed.registration.enrol import RegistrationRequest
 
 IMAGE = f"registry.example/gitfed:{__version__}"
 """An agent of another version than the hub may be refused: that of who registers is the best guess."""
@@ -180,7 +180,7 @@ def command(
     from gitfed.hub.enrolment import bootstrap_tokens
     from gitfed.model import agent_identity
     from gitfed.registration.agent_manifests import Agent
-    from gitfed.registration.enrol import Asked
+    from gitfed.registration.enrol import RegistrationRequest
 
     pull_request = declared.pull_request
     if new.pool or new.hub_credentials is not None:
@@ -210,7 +210,7 @@ def command(
     else:
         if way.kubeconfig is None:
             raise click.UsageError("how is the cluster reached? --cluster-kubeconfig FILE")
-        asked = Asked(agent, trusted.token, pinned, trusted.discovery_timeout)
+        asked = RegistrationRequest(agent, trusted.token, pinned, trusted.discovery_timeout)
         member = functools.partial(
             cluster_session.by_kubeconfig, way.kubeconfig, name, way.context, allow_exec=allow_exec_credentials
         )
@@ -230,7 +230,7 @@ def command(
     return 0
 
 
-async def _register(member: Callable[[], Session], asked: Asked, checkout: desired.Checkout | None) -> str:
+async def _register(member: Callable[[], Session], asked: RegistrationRequest, checkout: desired.Checkout | None) -> str:
     """The cluster's id. Nothing is made for one that the checkout knows as another."""
     from gitfed.offline import joining
     from gitfed.registration import enrol
@@ -319,8 +319,8 @@ def _address(text: str) -> str:
 
 def _print(agent: Agent) -> None:
     from gitfed.registration import agent_manifests
-    from gitfed.registration.agent_manifests import Identity
+    from gitfed.registration.agent_manifests import AgentCredentials
 
-    shown = agent_manifests.secret(agent, Identity(b""), shown=True)
+    shown = agent_manifests.secret(agent, AgentCredentials(b""), shown=True)
     for body in (agent_manifests.namespace(agent), shown, *agent_manifests.workload(agent)):
         click.echo(f"---\n{emit.dump(body)}", nl=False)

@@ -149,11 +149,11 @@ def command(
     if members.members:
         if cluster:
             raise click.UsageError("-C names the clusters: --cluster is for what gitfed itself tells")
-        ways = reached.ways(reached.split(members.members), server, credentials)
+        contexts = reached.contexts(reached.split(members.members), server, credentials)
         words = ["get", thing, *only, *listed.scope(namespace, members.everywhere, members.selector)]
         if watch:
-            return listed.follow(ways, words, output.format)
-        return listed.show(ways, words, output.format, adoption=True)
+            return listed.follow(contexts, words, output.format)
+        return listed.show(contexts, words, output.format, adoption=True)
     if members.everywhere or members.selector:
         raise click.UsageError("--all-namespaces and --selector are about objects in clusters: -C names them")
     if server is not None:

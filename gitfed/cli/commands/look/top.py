@@ -19,7 +19,7 @@ from gitfed.views import capacity
 from gitfed.views.capacity import Utilization
 
 if TYPE_CHECKING:
-    from gitfed.member_access.ways import Way
+    from gitfed.member_access.contexts import KubeContext
 
 _THINGS = ("clusters", "nodes", "pods")
 
@@ -88,7 +88,7 @@ def command(
     thing, only, namespace, sort_by = asked.thing, asked.only, asked.namespace, asked.sort_by
     if members.members:
         words = ["top", thing, *only, *listed.scope(namespace, members.everywhere, members.selector)]
-        return _measured(reached.ways(reached.split(members.members), server, credentials), words, sort_by, output)
+        return _measured(reached.contexts(reached.split(members.members), server, credentials), words, sort_by, output)
     if thing == "pods" or members.everywhere or members.selector or namespace or parameters.is_typed("server"):
         raise click.UsageError("what is used is asked of clusters: -C names them")
     session = load.Session(inputs, credentials)
@@ -105,12 +105,12 @@ def command(
     return exits.first([load.tell_errors(session.repo.problems), _tell(chosen, fleet)])
 
 
-def _measured(ways: list[Way], asked: list[str], sort_by: str, output: options.Output) -> int:
+def _measured(contexts: list[KubeContext], asked: list[str], sort_by: str, output: options.Output) -> int:
     if asked[1] == "clusters":
         raise click.UsageError("what a cluster uses is the sum of its nodes: gitfed top nodes -C …")
     if output.format != "text" or sort_by not in ("name", "cpu", "memory"):
         raise click.UsageError("what is used comes as text, by name or with --sort-by cpu or memory")
-    return listed.show(ways, [*asked, *([f"--sort-by={sort_by}"] if sort_by != "name" else [])], "text")
+    return listed.show(contexts, [*asked, *([f"--sort-by={sort_by}"] if sort_by != "name" else [])], "text")
 
 
 def _fleet(session: load.Session) -> FleetSnapshot:

@@ -15,20 +15,20 @@ from gitfed.cli.output import plain, structured, table
 from gitfed.model.keys import CACHED_FROM_CLUSTER
 
 if TYPE_CHECKING:
-    from gitfed.member_access.kubectl import Said
-    from gitfed.member_access.ways import Way
+    from gitfed.member_access.contexts import KubeContext
+    from gitfed.member_access.kubectl import KubectlResult
 
 _JSON = ("json", "yaml")
 
 
-def show(ways: Sequence[Way], arguments: Sequence[str], form: str, *, adoption: bool = False) -> int:
+def show(contexts: Sequence[KubeContext], arguments: Sequence[str], form: str, *, adoption: bool = False) -> int:
     """Ask every cluster, and print one answer. What a cluster says in place of one goes to stderr.
 
     `adoption`: with a column that says which objects are gitfed's.
     """
     from gitfed.member_access import kubectl, tables
 
-    said = kubectl.collect(ways, [*arguments, *_form(form, adoption=adoption)])
+    said = kubectl.collect(contexts, [*arguments, *_form(form, adoption=adoption)])
     good = [one for one in said if one.code == 0]
     if form == "name":
         for one in good:
@@ -47,10 +47,10 @@ def show(ways: Sequence[Way], arguments: Sequence[str], form: str, *, adoption: 
     return exits.OK if len(good) == len(said) else exits.UNREACHABLE
 
 
-def follow(ways: Sequence[Way], arguments: Sequence[str], form: str) -> int:
+def follow(contexts: Sequence[KubeContext], arguments: Sequence[str], form: str) -> int:
     """Print what is there and what changes, as it changes, until interrupted or all watches have ended."""
     from gitfed.member_access import following, tables
-    from gitfed.member_access.kubectl import Said
+    from gitfed.member_access.kubectl import KubectlResult
 
     if form in _JSON:
         raise click.UsageError("what is followed comes as text: -o wide or name")
@@ -58,9 +58,9 @@ def follow(ways: Sequence[Way], arguments: Sequence[str], form: str) -> int:
     shown: list[str] = []
     widths: list[int] = []
     code = exits.OK
-    with contextlib.closing(following.lines(ways, [*arguments, "--watch", *_form(form, adoption=True)])) as told:
+    with contextlib.closing(following.lines(contexts, [*arguments, "--watch", *_form(form, adoption=True)])) as told:
         for news in told:
-            if isinstance(news, Said):
+            if isinstance(news, KubectlResult):
                 code = exits.UNREACHABLE if news.code else code
                 _tell(news if news.code else replace(news, error=news.error or "the watch has ended"))
                 continue
@@ -104,7 +104,7 @@ def scope(namespace: str, everywhere: bool, selector: str = "") -> list[str]:
     return [*where, *([f"--selector={selector}"] if selector else [])]
 
 
-def _tell(said: Said) -> None:
+def _tell(said: KubectlResult) -> None:
     for line in said.error.splitlines():
         load.note(f"cluster {said.cluster}: {plain.clean(line)}")
 

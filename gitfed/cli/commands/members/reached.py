@@ -13,7 +13,7 @@ from gitfed.cli import complete, load, options, parameters
 from gitfed.cli.parameters import Command, gathered
 
 if TYPE_CHECKING:
-    from gitfed.member_access.ways import Way
+    from gitfed.member_access.contexts import KubeContext
 
 KUBECONFIG = parameters.option(
     "--kubeconfig",
@@ -36,15 +36,17 @@ Exit codes: kubectl's own · 2 bad usage, or there is no kubectl · 3 a credenti
 """
 
 
-def ways(names: tuple[str, ...], server: options.Server | None, credentials: options.Credentials) -> list[Way]:
+def contexts(
+    names: tuple[str, ...], server: options.Server | None, credentials: options.Credentials
+) -> list[KubeContext]:
     """Raises UsageError, InputError."""
-    from gitfed.member_access import ways as found
+    from gitfed.member_access import contexts as kube_contexts
 
     if server is None:
         paths = load.kubeconfig_paths(credentials)
-        return [found.own(paths, name) for name in names]
+        return [kube_contexts.own(paths, name) for name in names]
     url, who = load.caller(server, credentials)
-    return [found.through_door(url, who, name) for name in names]
+    return [kube_contexts.through_door(url, who, name) for name in names]
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,8 +124,8 @@ def command(verb: str, first: str, *, example: str, metavar: str) -> click.Comma
         named = split(cluster)
         if len(named) != 1:
             raise click.UsageError(f"{verb} is for one cluster: -C NAME")
-        (way,) = ways(named, server, options.Credentials(kubeconfig))
-        return kubectl.run(way, [verb, *arguments])
+        (context,) = contexts(named, server, options.Credentials(kubeconfig))
+        return kubectl.run(context, [verb, *arguments])
 
     run.__doc__ = _HELP.format(first=first, verb=verb, example=example, rest=example.removeprefix(f"{verb} "))
     decorated: Any = run

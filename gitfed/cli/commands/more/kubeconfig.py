@@ -102,7 +102,7 @@ def command(cluster: str, fleet: bool, admin: bool, server: options.Server | Non
     Exit codes: 0 done · 2 bad usage, or no hub has run here · 3 a credential that cannot be used.
     """
     from gitfed.fleet_api import doors
-    from gitfed.member_access import ways
+    from gitfed.member_access import contexts
     from gitfed.text import yaml
 
     if cluster and fleet:
@@ -118,9 +118,9 @@ def command(cluster: str, fleet: bool, admin: bool, server: options.Server | Non
     else:
         (url, who), user = load.caller(server), "gitfed"
     name = cluster or ("fleet" if fleet else "gitfed")
-    ways.check_secure(url)
+    contexts.check_secure(url)
     path = doors.of_cluster(cluster) if cluster else doors.of_fleet() if fleet else ""
-    click.echo(yaml.dump(ways.kubeconfig(f"{url}{path}", name, user, who)), nl=False)
+    click.echo(yaml.dump(contexts.kubeconfig(f"{url}{path}", name, user, who)), nl=False)
     return 0
 
 

@@ -17,7 +17,7 @@ from gitfed.text import yaml
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class KubeContext:
     """`kubeconfig`: the text of one; "": the files of `paths` have a context of this name."""
 
     cluster: ClusterName
@@ -26,25 +26,25 @@ class Way:
     kubeconfig: str = field(default="", repr=False)
 
 
-def through_door(url: str, who: Credential, cluster: ClusterName) -> Way:
+def through_door(url: str, who: Credential, cluster: ClusterName) -> KubeContext:
     """Raises UsageError."""
     if not doors.may_be_cluster(cluster):
         raise UsageError(f"{cluster!r} is no name of a cluster")
     check_secure(url)
     document = kubeconfig(f"{url}{doors.of_cluster(cluster)}", cluster, "gitfed", who)
-    return Way(cluster, cluster, kubeconfig=yaml.dump(document))
+    return KubeContext(cluster, cluster, kubeconfig=yaml.dump(document))
 
 
-def own(paths: Sequence[Path], cluster: ClusterName) -> Way:
+def own(paths: Sequence[Path], cluster: ClusterName) -> KubeContext:
     """Raises UsageError where there is no context of the cluster's name, InputError for what is no kubeconfig."""
-    known = list(credential.contexts(paths))
-    if cluster not in known:
+    own_contexts = list(credential.contexts(paths))
+    if cluster not in own_contexts:
         named = ", ".join(map(str, paths)) or "no kubeconfig"
         raise UsageError(
             f"{named}: no context {cluster!r}, and no hub is named",
             hint="--server says which hub leads there, --kubeconfig where your own contexts are",
         )
-    return Way(cluster, cluster, paths=os.pathsep.join(map(str, paths)))
+    return KubeContext(cluster, cluster, paths=os.pathsep.join(map(str, paths)))
 
 
 def check_secure(url: str) -> None:
@@ -57,7 +57,7 @@ def check_secure(url: str) -> None:
 
 
 def kubeconfig(server: str, name: str, user: str, who: Credential) -> dict[str, object]:
-    """With one context, `name`. It starts no program."""
+    """A kubeconfig with one context, `name`. It starts no program."""
     cluster: dict[str, object] = {"server": server}
     if who.authority:
         cluster["certificate-authority-data"] = _encoded(who.authority)
