@@ -69,12 +69,12 @@ async def serving(options: wiring.Options, hub_options: Options, running: Runnin
         hub.orders = orders.Orders(running, orders.book_of(options))
     hub.open_session = wiring.open_doors(options)
     hub.credentials_dir = options.credentials_dir
-    found = [*capabilities.all_of(hub)]
+    offered = [*capabilities.all_of(hub)]
     recorded = running.recorded
     if isinstance(recorded, Recorded):
-        found.append(Capability(services=(lambda: recorded.run(lambda: running.engine is not None),)))
+        offered.append(Capability(services=(lambda: recorded.run(lambda: running.engine is not None),)))
     listener.raise_descriptor_limit()
-    server = Server(hub, found)
+    server = Server(hub, offered)
     try:
         await server.start()
     except OSError as error:
@@ -155,9 +155,9 @@ async def _share_authority(options: wiring.Options, place: Path, namespace: str)
 
 
 def _tokens(options: wiring.Options, hub_options: Options) -> tuple[Tokens, ...]:
-    found: list[Tokens] = []
+    tokens: list[Tokens] = []
     if hub_options.oidc is not None:
-        found.append(OidcTokens(oidc.Issuer(hub_options.oidc)))
+        tokens.append(OidcTokens(oidc.Issuer(hub_options.oidc)))
     if pod.runs_here():
-        found.append(ReviewedTokens(wiring.open_host(options, "token-review")))
-    return tuple(found)
+        tokens.append(ReviewedTokens(wiring.open_host(options, "token-review")))
+    return tuple(tokens)

@@ -101,10 +101,10 @@ class Listener:
         system's choice on 127.0.0.1 answers without TLS."""
         await self._runner.setup()
         loop = asyncio.get_running_loop()
-        found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        addresses = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
         contexts: dict[socket.socket, ssl.SSLContext | None] = {}
         try:
-            for family, _, _, _, address in dict.fromkeys(found):
+            for family, _, _, _, address in dict.fromkeys(addresses):
                 place = (address[0], self.port or address[1], *address[2:])
                 self._sockets.append(_bound(family, place))
                 self.port = self._sockets[0].getsockname()[1]
@@ -117,14 +117,14 @@ class Listener:
         except OSError:
             await self.stop()
             raise
-        for one, its in contexts.items():
-            self._keep(asyncio.create_task(self._accept(one, its), name="hub-accept"))
+        for listening, its in contexts.items():
+            self._keep(asyncio.create_task(self._accept(listening, its), name="hub-accept"))
 
     async def stop(self) -> None:
-        for one in self._sockets:
+        for listening in self._sockets:
             with contextlib.suppress(OSError):
-                asyncio.get_running_loop().remove_reader(one)
-            one.close()
+                asyncio.get_running_loop().remove_reader(listening)
+            listening.close()
         self._sockets.clear()
         for task in list(self._tasks):
             task.cancel()
@@ -177,8 +177,8 @@ class Listener:
             await loop.connect_accepted_socket(protocol, connection, ssl=context, **secured)
             await gone.wait()
         except asyncio.CancelledError:
-            for one in made:
-                one.force_close()
+            for accepted in made:
+                accepted.force_close()
             raise
         except (OSError, ssl.SSLError, EOFError):
             self.refused["handshake"] += 1
@@ -286,15 +286,15 @@ def is_no_stranger(request: web.Request) -> None:
 
 
 def _bound(family: int, address: Any) -> socket.socket:
-    found = socket.socket(family, socket.SOCK_STREAM)
+    bound = socket.socket(family, socket.SOCK_STREAM)
     try:
-        found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         if family == socket.AF_INET6:
-            found.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
-        found.bind(address)
-        found.listen(_BACKLOG)
-        found.setblocking(False)
+            bound.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+        bound.bind(address)
+        bound.listen(_BACKLOG)
+        bound.setblocking(False)
     except OSError:
-        found.close()
+        bound.close()
         raise
-    return found
+    return bound

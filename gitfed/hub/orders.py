@@ -70,7 +70,7 @@ class Orders:
         return {**_order("suspend", giver, [of]), "suspensions": ordered.suspensions([order])}
 
     async def resume(self, giver: Giver, what: str, *, namespace: str = "") -> ordered.OrderView:
-        standing = {one.of for one in self._running.decisions.suspensions}
+        standing = {order.of for order in self._running.decisions.suspensions}
         # What is gone from the repository may be suspended still.
         of = what if what in standing else self.meant(giver, what, namespace)
         self._check(giver, of)
@@ -78,7 +78,7 @@ class Orders:
         return {**_order("resume", giver, [of]), "suspensions": ordered.suspensions(ended)}
 
     async def reconcile(self, giver: Giver, what: Iterable[str], *, namespace: str = "") -> ordered.OrderView:
-        chosen = [self.meant(giver, one, namespace) for one in what] or [self.meant(giver, EVERYTHING, "")]
+        chosen = [self.meant(giver, target, namespace) for target in what] or [self.meant(giver, EVERYTHING, "")]
         if len(chosen) > _MOST:
             raise UsageError(f"{len(chosen)} things are more than one order names, {_MOST}", hint="order all")
         await self._give(lambda book: orders.reconcile(book, chosen, by=giver.name, now=datetime.now(UTC)))
@@ -94,7 +94,7 @@ class Orders:
         approved: ordered.Approved = {
             "digest": consent.plan.digest,
             "commit": consent.plan.commit,
-            "gates": [str(one) for one in consent.gates],
+            "gates": [str(gate) for gate in consent.gates],
         }
         return {**_order("approve", giver, [gate.name for gate in consent.gates]), "approved": approved}
 
@@ -125,7 +125,9 @@ class Orders:
             if name not in repo.clusters or not (sight.cluster(name) or _whole(giver.rights, name)):
                 raise NotThere(f"no cluster {name[:253]!r}")
         elif what != EVERYTHING:
-            seen = (key for key, one in plan.bindings.items() if sight.binding(one) or self._may(giver, key, plan))
+            seen = (
+                key for key, binding in plan.bindings.items() if sight.binding(binding) or self._may(giver, key, plan)
+            )
             of = str(names.find(what, seen, namespace=namespace))
         self._check(giver, of)
         return of
@@ -224,13 +226,14 @@ def book_of(options: wiring.Options) -> Callable[[RepoSnapshot], OrderBook]:
 def _whole(rights: Rights, cluster: str) -> bool:
     """Everything in a cluster: a right for some namespaces is none for the cluster."""
     return any(
-        Right.OPERATE in one.rights and one.namespaces is None and one.covers(cluster, "") for one in rights.grants
+        Right.OPERATE in grant.rights and grant.namespaces is None and grant.covers(cluster, "")
+        for grant in rights.grants
     )
 
 
 def _line(text: str) -> str:
     """One line of a commit's message: what a caller is called, or says, must not become a trailer of it."""
-    return " ".join("".join(one if one.isprintable() else " " for one in text).split())[:_LONGEST_REASON]
+    return " ".join("".join(letter if letter.isprintable() else " " for letter in text).split())[:_LONGEST_REASON]
 
 
 def _order(name: str, giver: Giver, of: list[str]) -> ordered.OrderView:

@@ -30,16 +30,16 @@ class ProblemDetails(View):
 
 
 def details(code: int, detail: str, hint: str = "") -> ProblemDetails:
-    known = code in HTTPStatus._value2member_map_
-    found: ProblemDetails = {
+    standard = code in HTTPStatus._value2member_map_
+    problem: ProblemDetails = {
         "type": "about:blank",
-        "title": HTTPStatus(code).phrase if known else "Error",
+        "title": HTTPStatus(code).phrase if standard else "Error",
         "status": code,
         "detail": detail,
     }
     if hint:
-        found["hint"] = hint
-    return found
+        problem["hint"] = hint
+    return problem
 
 
 def status_of(error: errors.GitfedError) -> int | None:

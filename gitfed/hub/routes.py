@@ -66,10 +66,10 @@ def caller(request: web.Request) -> Caller:
 
 def agent(request: web.Request) -> AgentName:
     """Which agent asks: that of a cluster, or one of a pool; on routes for agents only."""
-    found = request[CALLER]
-    agent = agent_identity.agent_of(found.name, found.groups)
+    asking = request[CALLER]
+    agent = agent_identity.agent_of(asking.name, asking.groups)
     assert agent is not None
-    assert found.way is Way.AGENT
+    assert asking.way is Way.AGENT
     return agent
 
 

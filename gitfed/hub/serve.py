@@ -234,10 +234,10 @@ async def _persist(
         except errors.GitfedError:
             raise
         except Exception as error:  # noqa: BLE001
-            found = errors.Unforeseen.of(error)
-            if str(found) != said:
-                log.error("the daemon cannot begin", extra={"error": found.message, "trace": found.trace})
-            said = str(found)
+            unforeseen = errors.Unforeseen.of(error)
+            if str(unforeseen) != said:
+                log.error("the daemon cannot begin", extra={"error": unforeseen.message, "trace": unforeseen.trace})
+            said = str(unforeseen)
         await asyncio.wait({stop}, timeout=_RETRY)
     return None
 

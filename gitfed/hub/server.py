@@ -134,11 +134,11 @@ class Server:
     def __init__(self, hub: Hub, capabilities: Iterable[Capability], limits: Limits | None = None) -> None:
         """Raises InputError, UsageError when there is no certificate to show."""
         self.hub = hub
-        found = list(capabilities)
-        hub.metrics = tuple(metric for one in found for metric in one.metrics)
+        offered = list(capabilities)
+        hub.metrics = tuple(metric for capability in offered for metric in capability.metrics)
         self._identity = Identity(hub.options, hub.folder) if hub.options.secure else None
         hub.identity = self._identity
-        self._services: list[Service] = [service for one in found for service in one.services]
+        self._services: list[Service] = [service for capability in offered for service in capability.services]
         if self._identity is not None:
             self._services.append(self._identity.keep_fresh)
         self._tasks: list[asyncio.Task[None]] = []
@@ -146,8 +146,8 @@ class Server:
         self._routes: dict[web.AbstractRoute, Route] = {}
         app = web.Application(middlewares=[self._serve])
         app.on_response_prepare.append(_with_usual_headers)
-        for one in found:
-            for route in one.routes:
+        for capability in offered:
+            for route in capability.routes:
                 self._routes[app.router.add_route(route.method, route.path, route.handler)] = route
         hub.listener = self._listener = Listener(app, limits)
 
@@ -207,16 +207,16 @@ class Server:
             async with asyncio.timeout(None if route.lasting else LONGEST):
                 return await handler(request)
         try:
-            found = await self.hub.authentication.of(request)
+            authenticated = await self.hub.authentication.of(request)
         except IdentityError as error:
             if error.retry:
                 log.warning("nobody can be authenticated", extra={"error": error.message})
                 return self._refusal(request, 503, "who you are cannot be found out now", {"Retry-After": "5"})
             audit.info("caller refused", extra={"remote": request.remote, "error": error.message})
             return self._refusal(request, 401, "your credential is not accepted", _CHALLENGE)
-        if found is None:
+        if authenticated is None:
             return self._refusal(request, 401, "no credential", _CHALLENGE)
-        caller, session = found
+        caller, session = authenticated
         return await self._for_caller(request, route, handler, caller, session)
 
     def _refusal(

@@ -72,7 +72,7 @@ def test_what_gitfed_kubeconfig_prints_makes_a_connection(tmp_path: Path) -> Non
         ({"exec": {"command": "touch"}}, {}, "exec is not used here: a program is not started for a credential"),
         ({"auth-provider": {"name": "x"}}, {}, "auth-provider is not used here: a program is not started for a"),
         ({"username": "ann", "password": "s3cret"}, {}, "username is not used here: a hub takes no passwords"),
-        ({"token": "t"}, {"insecure-skip-tls-verify": True}, "insecure-skip-tls-verify is not used here: a hub that"),
+        ({"token": "t"}, {"insecure-skip-tls-verify": True}, "insecure-skip-tls-verify is not used here: a hub whose"),
         ({"token": "t", "as": "root"}, {}, "as is not used here: a hub knows no impersonation"),
         ({}, {}, "holds no credential"),
         ({"token": "two words"}, {}, "what it holds is no token"),

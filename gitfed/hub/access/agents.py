@@ -72,14 +72,14 @@ class Agents:
             raise IdentityError(f"the certificate of the agent of {agent} is revoked, or was replaced")
         before = self.ledger.read()
         if before.shown(agent, serial) is not before:
-            await self.ledger.changed(lambda found: (found.shown(agent, serial), None))
+            await self.ledger.changed(lambda ledger: (ledger.shown(agent, serial), None))
             self.drop_revoked()
         return Caller(name, groups, Way.AGENT)
 
     def certificate_ends(self) -> dict[AgentName, datetime]:
         """Until when the certificates count that are in use; none while the ledger cannot be read."""
         try:
-            return {name: one.certificates[0].ends for name, one in self.ledger.read().clusters.items()}
+            return {name: enrolled.certificates[0].ends for name, enrolled in self.ledger.read().clusters.items()}
         except GitfedError:
             return {}
 

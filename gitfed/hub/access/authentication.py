@@ -154,14 +154,14 @@ class Authentication:
         token = token.strip()
         if scheme.lower() != "bearer" or not token or not token.isascii() or len(token) > _LONGEST_TOKEN:
             raise IdentityError("the Authorization header is no bearer token")
-        for one in self.tokens:
-            if one.may_be_ours(token):
-                return await one.caller(token)
+        for tokens in self.tokens:
+            if tokens.may_be_ours(token):
+                return await tokens.caller(token)
         raise IdentityError("nobody here knows such tokens")
 
     async def close(self) -> None:
-        for one in self.tokens:
-            await one.close()
+        for tokens in self.tokens:
+            await tokens.close()
         if self.agents is not None:
             await self.agents.ledger.close()
 

@@ -92,12 +92,12 @@ class Rulebook:
         """Every request asks; the policies of a commit say the same each time."""
 
     def of(self, caller: Caller) -> Rights:
-        known = self._known.get(caller)
-        if known is None:
+        rights = self._known.get(caller)
+        if rights is None:
             if len(self._known) >= _MOST_KNOWN:
                 self._known.clear()
-            known = self._known[caller] = self._found(caller)
-        return known
+            rights = self._known[caller] = self._found(caller)
+        return rights
 
     def _found(self, caller: Caller) -> Rights:
         return Rights(
@@ -119,7 +119,7 @@ def _grant(policy: AccessPolicy, repo: RepoSnapshot) -> Grant:
         )
     return Grant(
         policy.metadata.name,
-        frozenset(Right(one) for one in policy.spec.allow),
+        frozenset(Right(right) for right in policy.spec.allow),
         clusters,
         _pattern(policy.spec.namespaces),
     )
@@ -129,7 +129,7 @@ def _pattern(patterns: Iterable[str] | None) -> re.Pattern[str] | None:
     """`[` is no wildcard here: what matters is that a reviewer sees at once what a pattern covers."""
     if patterns is None:
         return None
-    return re.compile("|".join(fnmatch.translate(one.replace("[", "[[]")) for one in patterns))
+    return re.compile("|".join(fnmatch.translate(pattern.replace("[", "[[]")) for pattern in patterns))
 
 
 def _names(subject: Subject, caller: Caller) -> bool:

@@ -34,7 +34,7 @@ class Sessions:
         """The id of a new session: the cookie's value."""
         now = self._clock()
         if len(self._by_id) >= _MOST:
-            self._by_id = {name: one for name, one in self._by_id.items() if self._alive(one, now)}
+            self._by_id = {name: session for name, session in self._by_id.items() if self._alive(session, now)}
             while len(self._by_id) >= _MOST:
                 self._by_id.pop(next(iter(self._by_id)))
         name = secrets.token_urlsafe(32)

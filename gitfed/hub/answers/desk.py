@@ -199,7 +199,8 @@ class Desk:
         old = self._kept.pop(question, None)
         if old is not None:
             self._size -= old.answer.size
-            kept = max(old, kept, key=lambda one: one.turn)  # of two that were formed at a time the later may end first
+            # Of two that were formed at the same time the later may end first.
+            kept = max(old, kept, key=lambda formed: formed.turn)
         self._kept[question] = kept
         self._size += kept.answer.size
         while self._size > _MOST_KEPT and self._kept:

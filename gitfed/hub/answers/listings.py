@@ -39,26 +39,26 @@ def cluster_list(moment: Moment, sight: Sight, query: Query) -> clusters.Cluster
     placed = moment.index.objects if sight.everything else Counter[ClusterName]()
     for key, binding in () if sight.everything else moment.plan.bindings.items():
         placed.update(share.cluster for share in binding.shares if sight.copy(share.cluster, key.namespace))
-    found = _page(
+    shown = _page(
         (
-            ((one.name,), one)
-            for one in moment.candidates
-            if sight.cluster(one.name)
-            if query.cluster in ("", one.name) and query.text in one.name
+            ((cluster.name,), cluster)
+            for cluster in moment.candidates
+            if sight.cluster(cluster.name)
+            if query.cluster in ("", cluster.name) and query.text in cluster.name
         ),
         query,
     )
-    items = [clusters.item(one, moment.repo, placed[one.name]) for one in found.items]
-    answer: clusters.ClusterList = {"schema": "gitfed.io/clusters/v1", "items": items, "total": found.total}
-    if found.next:
-        answer["next"] = found.next
+    items = [clusters.item(cluster, moment.repo, placed[cluster.name]) for cluster in shown.items]
+    answer: clusters.ClusterList = {"schema": "gitfed.io/clusters/v1", "items": items, "total": shown.total}
+    if shown.next:
+        answer["next"] = shown.next
     return answer
 
 
 def agent_list(moment: Moment, sight: Sight, query: Query) -> agents.AgentList:
     """An agent is seen by who sees its cluster; of a cluster that no file declares by who sees the whole fleet."""
     ends = moment.certificates()
-    found = _page(
+    shown = _page(
         (
             ((name,), name)
             for name in agents.clusters(moment.repo, ends)
@@ -72,11 +72,11 @@ def agent_list(moment: Moment, sight: Sight, query: Query) -> agents.AgentList:
         agents.item(
             name, moment.repo, moment.agent(name), agents.certificate_ends(name, moment.repo, ends), leads=leads
         )
-        for name in found.items
+        for name in shown.items
     ]
-    answer: agents.AgentList = {"schema": agents.SCHEMA, "items": items, "total": found.total}
-    if found.next:
-        answer["next"] = found.next
+    answer: agents.AgentList = {"schema": agents.SCHEMA, "items": items, "total": shown.total}
+    if shown.next:
+        answer["next"] = shown.next
     return answer
 
 
@@ -85,7 +85,7 @@ def binding_list(moment: Moment, sight: Sight, query: Query) -> bindings.Binding
     if query.state and query.state not in STATES:
         raise UsageError(f"no state {query.state!r}: {', '.join(STATES)}")
     order = _order(moment, sight, query)
-    found = page(
+    shown = page(
         (
             ((order(binding), *key), binding)
             for key, binding in moment.plan.bindings.items()
@@ -95,20 +95,23 @@ def binding_list(moment: Moment, sight: Sight, query: Query) -> bindings.Binding
         reverse=query.sort.startswith("-"),
     )
     held = moment.plan.held_decisions
-    items = [seen.placed(bindings.item(one, moment.status(one.key), held.get(one.key)), sight) for one in found.items]
-    answer: bindings.BindingList = {"schema": "gitfed.io/bindings/v1", "items": items, "total": found.total}
-    if found.next:
-        answer["next"] = found.next
+    items = [
+        seen.placed(bindings.item(binding, moment.status(binding.key), held.get(binding.key)), sight)
+        for binding in shown.items
+    ]
+    answer: bindings.BindingList = {"schema": "gitfed.io/bindings/v1", "items": items, "total": shown.total}
+    if shown.next:
+        answer["next"] = shown.next
     return answer
 
 
 def _order(moment: Moment, sight: Sight, query: Query) -> Callable[[Binding], int | str]:
     orders: dict[str, Callable[[Binding], int | str]] = {
-        "object": lambda one: "",
-        "namespace": lambda one: one.key.namespace,
-        "replicas": lambda one: sum(share.replicas or 0 for share in _shares(one, sight)),
-        "clusters": lambda one: sum(1 for _ in _shares(one, sight)),
-        "health": lambda one: sum(copy["health"] == "Unhealthy" for copy in _copies(moment, sight, one)),
+        "object": lambda binding: "",
+        "namespace": lambda binding: binding.key.namespace,
+        "replicas": lambda binding: sum(share.replicas or 0 for share in _shares(binding, sight)),
+        "clusters": lambda binding: sum(1 for _ in _shares(binding, sight)),
+        "health": lambda binding: sum(copy["health"] == "Unhealthy" for copy in _copies(moment, sight, binding)),
     }
     name = query.sort.removeprefix("-") or "object"
     if name not in orders:
@@ -194,13 +197,13 @@ def _rendered_after(
                 continue
             if not _is_asked(key, query) or not sight.copy(cluster, key.namespace):
                 continue
-            for one in classes:
-                if cluster in one.clusters:
-                    yield cluster, key, one
+            for rendered in classes:
+                if cluster in rendered.clusters:
+                    yield cluster, key, rendered
 
 
 def orphan_list(moment: Moment, sight: Sight, query: Query) -> works.OrphanList:
-    found = _page(
+    shown = _page(
         (
             ((change.cluster, *change.key), change)
             for change in moment.plan.changes or ()
@@ -209,43 +212,43 @@ def orphan_list(moment: Moment, sight: Sight, query: Query) -> works.OrphanList:
         ),
         query,
     )
-    items = [works.orphan(one) for one in found.items]
+    items = [works.orphan(change) for change in shown.items]
     for item in items:
         if not sight.whole(item["namespace"]):
             item["reason"] = ""
-    answer: works.OrphanList = {"schema": "gitfed.io/orphans/v1", "items": items, "total": found.total}
-    if found.next:
-        answer["next"] = found.next
+    answer: works.OrphanList = {"schema": "gitfed.io/orphans/v1", "items": items, "total": shown.total}
+    if shown.next:
+        answer["next"] = shown.next
     return answer
 
 
 def policy_list(moment: Moment, sight: Sight, query: Query) -> policies.PolicyList:
     """Those of a namespace that the caller sees everywhere; what selects objects of every namespace is of none."""
-    found = _page(
+    shown = _page(
         (
-            ((one["kind"], one["namespace"], one["name"]), one)
-            for one in policies.items(moment.repo, moment.plan)
-            if sight.whole(one["namespace"])
-            if query.namespace in ("", one["namespace"]) and query.text in one["name"]
+            ((policy["kind"], policy["namespace"], policy["name"]), policy)
+            for policy in policies.items(moment.repo, moment.plan)
+            if sight.whole(policy["namespace"])
+            if query.namespace in ("", policy["namespace"]) and query.text in policy["name"]
         ),
         query,
     )
-    answer: policies.PolicyList = {"schema": "gitfed.io/policies/v1", "items": found.items, "total": found.total}
-    if found.next:
-        answer["next"] = found.next
+    answer: policies.PolicyList = {"schema": "gitfed.io/policies/v1", "items": shown.items, "total": shown.total}
+    if shown.next:
+        answer["next"] = shown.next
     return answer
 
 
 def quota_list(moment: Moment, sight: Sight, query: Query) -> quotas.QuotaList:
     """Those of a namespace that the caller sees everywhere: a quota counts all of it."""
-    found = quotas.items(moment.repo, moment.facts, moment.plan, query.namespace, query.cluster)
-    return {"schema": quotas.SCHEMA, "items": [one for one in found if sight.whole(one["metadata"]["namespace"])]}
+    every = quotas.items(moment.repo, moment.facts, moment.plan, query.namespace, query.cluster)
+    return {"schema": quotas.SCHEMA, "items": [view for view in every if sight.whole(view["metadata"]["namespace"])]}
 
 
 def autoscaler_list(moment: Moment, sight: Sight, query: Query) -> autoscalers.AutoscalerList:
     """Those of a namespace that the caller sees everywhere: they decide for the whole fleet."""
-    found = autoscalers.items(moment.repo, moment.plan, query.namespace)
-    return {"schema": autoscalers.SCHEMA, "items": [one for one in found if sight.whole(one["namespace"])]}
+    every = autoscalers.items(moment.repo, moment.plan, query.namespace)
+    return {"schema": autoscalers.SCHEMA, "items": [view for view in every if sight.whole(view["namespace"])]}
 
 
 def service_list(moment: Moment, sight: Sight, query: Query) -> services.ServiceList:
@@ -253,8 +256,8 @@ def service_list(moment: Moment, sight: Sight, query: Query) -> services.Service
     wanted = services.targets(moment.repo, moment.plan)
     live = {key: moment.copies(key) for key in wanted} if moment.engine is not None else None
     observed = services.Observed(moment.facts, live, moment.endpoints)
-    found = services.items(moment.repo, moment.plan, observed, query.namespace)
-    items = [one for one in found if services.concerns(one, query.cluster) and sight.whole(one["namespace"])]
+    every = services.items(moment.repo, moment.plan, observed, query.namespace)
+    items = [view for view in every if services.concerns(view, query.cluster) and sight.whole(view["namespace"])]
     return {"schema": services.SCHEMA, "items": items}
 
 
@@ -263,16 +266,16 @@ def problem_list(moment: Moment, sight: Sight, query: Query) -> problems.Problem
     told = sorted({*moment.repo.problems, *moment.plan.problems})
     if not sight.everything:
         files = _files_in_sight(moment, sight)
-        told = [one for one in told if one.origin.path in files]
-    found = _page((((number,), one) for number, one in enumerate(told) if query.text in str(one)), query)
-    errors = sum(1 for one in told if one.severity is Severity.ERROR)
+        told = [problem for problem in told if problem.origin.path in files]
+    shown = _page((((number,), problem) for number, problem in enumerate(told) if query.text in str(problem)), query)
+    errors = sum(1 for problem in told if problem.severity is Severity.ERROR)
     answer: problems.ProblemList = {
-        **problems.document([_without_secrets(one, moment) for one in found.items]),
+        **problems.document([_without_secrets(problem, moment) for problem in shown.items]),
         "errors": errors,
-        "total": found.total,
+        "total": shown.total,
     }
-    if found.next:
-        answer["next"] = found.next
+    if shown.next:
+        answer["next"] = shown.next
     return answer
 
 
@@ -284,7 +287,7 @@ def _without_secrets(problem: Problem, moment: Moment) -> Problem:
 def _files_in_sight(moment: Moment, sight: Sight) -> set[str]:
     """Files of which every object is in a namespace that the caller sees everywhere."""
     origins: list[tuple[str, Origin]] = [
-        *((key.namespace, one.origin) for key, one in moment.repo.manifests.items()),
+        *((key.namespace, manifest.origin) for key, manifest in moment.repo.manifests.items()),
         *((key.namespace, origin) for key, origin in moment.repo.origins.items()),
     ]
     hidden = {origin.path for namespace, origin in origins if not sight.whole(namespace)}
@@ -296,9 +299,9 @@ def gate_list(moment: Moment, sight: Sight) -> gates.GateList:
     held = gates.held_by(moment.plan)
     items = []
     for gate in moment.plan.gates:
-        waiting = [one for one in held.get(gate.name, ()) if sight.change(one)]
+        waiting = [change for change in held.get(gate.name, ()) if sight.change(change)]
         if waiting or sight.everything:
-            shown = [change_view(moment, sight, one) for one in waiting[: gates.SAMPLES]]
+            shown = [change_view(moment, sight, change) for change in waiting[: gates.SAMPLES]]
             count = gate.held if sight.everything else len(waiting)
             items.append(gates.item(gate, shown, held=count, whole=sight.everything))
     return {"schema": gates.SCHEMA, "commit": moment.plan.commit, "digest": moment.plan.digest, "gates": items}
@@ -308,8 +311,8 @@ def change_view(moment: Moment, sight: Sight, change: Change) -> plans.ChangeVie
     return seen.change(gates.change(change, moment.hidden), sight)
 
 
-def _page(found: Iterable[tuple[Place, T]], query: Query) -> Page[T]:
+def _page(items: Iterable[tuple[Place, T]], query: Query) -> Page[T]:
     """Of a list that has one order."""
     if query.sort not in ("", "name"):
         raise UsageError(f"this list is not sorted by {query.sort!r}", hint="leave out sort")
-    return page(found, query)
+    return page(items, query)

@@ -54,11 +54,11 @@ class Index:
     def changes_of(self, keys: Collection[ObjectKey]) -> dict[ObjectKey, list[Change]]:
         """Those of some objects. Not kept: to sort a million by object takes longer than to find those of a page."""
         wanted = set(keys)
-        found: dict[ObjectKey, list[Change]] = {}
+        by_key: dict[ObjectKey, list[Change]] = {}
         for change in self._plan.changes or ():
             if change.key in wanted:
-                found.setdefault(change.key, []).append(change)
-        return found
+                by_key.setdefault(change.key, []).append(change)
+        return by_key
 
 
 def is_workload(binding: Binding) -> bool:

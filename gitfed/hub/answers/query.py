@@ -57,9 +57,9 @@ class Page(Generic[T]):
     total: int
 
 
-def page(found: Iterable[tuple[Place, T]], query: Query, *, reverse: bool = False) -> Page[T]:
+def page(candidates: Iterable[tuple[Place, T]], query: Query, *, reverse: bool = False) -> Page[T]:
     """The items after `query.after` in the order of their places. Raises UsageError."""
-    ordered = sorted(found, key=lambda one: one[0], reverse=reverse)
+    ordered = sorted(candidates, key=lambda placed: placed[0], reverse=reverse)
     begin = 0
     if query.after:
         after = place_of(query.after, query.sort, ordered[0][0] if ordered else None)
@@ -67,7 +67,7 @@ def page(found: Iterable[tuple[Place, T]], query: Query, *, reverse: bool = Fals
             begin += 1
     items = ordered[begin : begin + query.limit]
     more = begin + query.limit < len(ordered)
-    return Page([one for _, one in items], token(items[-1][0], query.sort) if more else "", len(ordered))
+    return Page([item for _, item in items], token(items[-1][0], query.sort) if more else "", len(ordered))
 
 
 def token(place: Place, sort: str) -> str:
@@ -82,7 +82,7 @@ def place_of(text: str, sort: str, like: Place | None) -> Place:
         raise _foreign() from error
     if sorted_by != sort or not isinstance(place, list):
         raise _foreign()
-    if like is not None and [type(one) for one in place] != [type(one) for one in like]:
+    if like is not None and [type(part) for part in place] != [type(part) for part in like]:
         raise _foreign()
     return tuple(place)
 

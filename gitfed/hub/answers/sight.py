@@ -70,15 +70,15 @@ def binding(value: plans.BindingView, sight: Sight) -> plans.BindingView:
     space = value["resource"]["namespace"]
     required = value["requiredBy"]
     if not sight.everything:
-        required = [one for one in required if sight.whole(_namespace(one["resource"]))]
+        required = [requirement for requirement in required if sight.whole(_namespace(requirement["resource"]))]
     if sight.whole(space):
         return {**value, "requiredBy": required}
 
     def here(name: str) -> bool:
         return sight.copy(name, space)
 
-    shares = [one for one in value["clusters"] if here(one["name"])]
-    counts = [one["replicas"] for one in shares if one["replicas"] is not None]
+    shares = [share for share in value["clusters"] if here(share["name"])]
+    counts = [share["replicas"] for share in shares if share["replicas"] is not None]
     return {
         **value,
         "clusters": shares,
@@ -86,7 +86,7 @@ def binding(value: plans.BindingView, sight: Sight) -> plans.BindingView:
         "rejected": {name: why for name, why in value["rejected"].items() if here(name)},
         "replicas": sum(counts) if counts else None,
         "requiredBy": [],
-        "gracefulEvictionTasks": [_task(one) for one in value["gracefulEvictionTasks"] if here(_from(one))],
+        "gracefulEvictionTasks": [_task(task) for task in value["gracefulEvictionTasks"] if here(_from(task))],
         "awaitsDeletion": [name for name in value["awaitsDeletion"] if here(name)],
         "released": [name for name in value["released"] if here(name)],
         "injectedLabels": {name: labels for name, labels in value["injectedLabels"].items() if here(name)},
@@ -94,15 +94,15 @@ def binding(value: plans.BindingView, sight: Sight) -> plans.BindingView:
         "descheduled": None,
         "affinityName": "",
         "held": _held(value["held"], here),
-        "kept": [{**one, "reason": ""} for one in value["kept"] if here(one["name"])],
+        "kept": [{**kept, "reason": ""} for kept in value["kept"] if here(kept["name"])],
     }
 
 
 def _held(value: plans.HeldView | None, here: Callable[[str], bool]) -> plans.HeldView | None:
     if value is None:
         return None
-    shares = [one for one in value["clusters"] if here(one["name"])]
-    counts = [one["replicas"] for one in shares if one["replicas"] is not None]
+    shares = [share for share in value["clusters"] if here(share["name"])]
+    counts = [share["replicas"] for share in shares if share["replicas"] is not None]
     return {"gate": value["gate"], "clusters": shares, "replicas": sum(counts) if counts else None, "why": ""}
 
 
@@ -110,7 +110,7 @@ def status(value: bindings.StatusView | None, namespace: str, sight: Sight) -> b
     if value is None or sight.whole(namespace):
         return value
     return {
-        "aggregatedStatus": [one for one in value["aggregatedStatus"] if sight.copy(_cluster_of(one), namespace)],
+        "aggregatedStatus": [item for item in value["aggregatedStatus"] if sight.copy(_cluster_of(item), namespace)],
         "conditions": [],
     }
 
@@ -130,7 +130,7 @@ def found(value: objects.ObjectView, sight: Sight) -> objects.ObjectView:
     return {
         **value,
         "binding": placed(value["binding"], sight),
-        "changes": [change(one, sight) for one in value["changes"]],
+        "changes": [change(view, sight) for view in value["changes"]],
     }
 
 
@@ -138,12 +138,12 @@ def explanation(value: explanations.ExplanationView, sight: Sight) -> explanatio
     shown: explanations.ExplanationView = {
         **value,
         "binding": binding(value["binding"], sight),
-        "changes": [change(one, sight) for one in value["changes"]],
+        "changes": [change(view, sight) for view in value["changes"]],
     }
     if sight.whole(value["binding"]["resource"]["namespace"]):
         return shown
     reasons: list[explanations.ClusterReason] = [
-        {**one, "reason": "" if one["chosen"] else one["reason"]} for one in value["clusters"]
+        {**reason, "reason": "" if reason["chosen"] else reason["reason"]} for reason in value["clusters"]
     ]
     return {**shown, "decided": None, "clusters": reasons, "placement": None}
 

@@ -22,7 +22,9 @@ def key_of(moment: Moment, sight: Sight, text: str, namespace: str = "") -> Obje
     exact = key_from(text)
     if exact in plan.bindings and sight.binding(plan.bindings[exact]):
         return exact
-    return names.find(text, (key for key, one in plan.bindings.items() if sight.binding(one)), namespace=namespace)
+    return names.find(
+        text, (key for key, binding in plan.bindings.items() if sight.binding(binding)), namespace=namespace
+    )
 
 
 def object_of(moment: Moment, sight: Sight, key: ObjectKey) -> objects.ObjectView:
@@ -31,8 +33,8 @@ def object_of(moment: Moment, sight: Sight, key: ObjectKey) -> objects.ObjectVie
     value = seen.found(
         objects.document(key, moment.plan, moment.status(key), lambda name: sight.copy(name, key.namespace)), sight
     )
-    for one in value["manifests"]:
-        one["body"] = moment.hidden.value(one["body"])
+    for manifest in value["manifests"]:
+        manifest["body"] = moment.hidden.value(manifest["body"])
     return {**value, "changes": moment.hidden.value(value["changes"])}
 
 
@@ -68,9 +70,9 @@ def plan(moment: Moment, sight: Sight, query: Query) -> plans.PlanView:
             if key in whole.bindings and sight.binding(whole.bindings[key])
         ],
         "changes": [
-            listings.change_view(moment, sight, one)
-            for one in whole.changes or ()
-            if one.key in chosen and sight.change(one)
+            listings.change_view(moment, sight, change)
+            for change in whole.changes or ()
+            if change.key in chosen and sight.change(change)
         ],
         "observed": whole.changes is not None,
     }
@@ -80,8 +82,8 @@ def plan(moment: Moment, sight: Sight, query: Query) -> plans.PlanView:
 
 
 def _page_of_keys(whole: Plan, sight: Sight, query: Query) -> tuple[list[ObjectKey], str]:
-    seen_keys = {key for key, one in whole.bindings.items() if sight.binding(one)}
-    seen_keys |= {one.key for one in whole.changes or () if sight.change(one)}
+    seen_keys = {key for key, binding in whole.bindings.items() if sight.binding(binding)}
+    seen_keys |= {change.key for change in whole.changes or () if sight.change(change)}
     after = place_of(query.after, "plan", ("",) * 4) if query.after else ()
     ordered = sorted(key for key in seen_keys if key > after)
     page = ordered[: query.limit]
@@ -94,8 +96,8 @@ def _without_lists(whole: Plan) -> Plan:
 
 def _for_some(moment: Moment, sight: Sight, shown: plans.PlanView) -> plans.PlanView:
     """For a caller who does not see the whole fleet: nothing that counts or names what they do not see."""
-    changes = [one for one in moment.plan.changes or () if sight.change(one)]
-    counts = Counter("move" if one.move else one.action.value for one in changes)
+    changes = [change for change in moment.plan.changes or () if sight.change(change)]
+    counts = Counter("move" if change.move else change.action.value for change in changes)
     failing = shown["failover"]
     return {
         **shown,
@@ -110,10 +112,10 @@ def _for_some(moment: Moment, sight: Sight, shown: plans.PlanView) -> plans.Plan
             "delete": counts["delete"],
             "keep": counts["keep"],
             "skip": counts["skip"],
-            "clusters": len({one.cluster for one in changes if one.action not in (Action.KEEP, Action.SKIP)}),
+            "clusters": len({change.cluster for change in changes if change.action not in (Action.KEEP, Action.SKIP)}),
         },
         "failover": {
-            "clusters": [one for one in failing["clusters"] if sight.cluster(one["name"])],
+            "clusters": [health for health in failing["clusters"] if sight.cluster(health["name"])],
             "outage": None,
             "events": [],
             "nextDecision": None,

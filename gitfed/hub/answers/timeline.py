@@ -27,10 +27,10 @@ Told = tuple[tuple[Entry, ObjectKey, BindingEvent], ...]
 def decisions(moment: Moment, sight: Sight, key: ObjectKey | None, limit: int) -> history.LogView:
     """Newest first; with `key` only what concerns it. Reasons name every object of a cycle: they are for callers who
     see the whole fleet."""
-    with _chronicle(moment) as found:
-        entries = [history.entry(one) for one in found.entries(limit=limit, key=key)] if found is not None else []
+    with _chronicle(moment) as log:
+        entries = [history.entry(entry) for entry in log.entries(limit=limit, key=key)] if log is not None else []
     if not sight.everything:
-        entries = [{**one, "reasons": []} for one in entries]
+        entries = [{**entry, "reasons": []} for entry in entries]
     return {"schema": history.SCHEMA, "entries": entries}
 
 
@@ -44,42 +44,42 @@ class Remembered:
 
     def of(self, chronicle: Chronicle, key: ObjectKey | None) -> Told:
         with self._lock:
-            known = self._by_key.get(key, {})
+            earlier = self._by_key.get(key, {})
         now: dict[Commit, Told] = {}
         for entry in chronicle.entries(limit=_EVENTS, key=key, applied=True):
-            told = known.get(entry.commit)
+            told = earlier.get(entry.commit)
             now[entry.commit] = (
-                tuple((entry, *one) for one in chronicle.events_of(entry, key)) if told is None else told
+                tuple((entry, *event) for event in chronicle.events_of(entry, key)) if told is None else told
             )
         with self._lock:
             self._by_key[key] = now
             self._by_key.move_to_end(key)
             while len(self._by_key) > _MOST_REMEMBERED:
                 self._by_key.popitem(last=False)
-        return tuple(one for told in now.values() for one in told)
+        return tuple(happened for told in now.values() for happened in told)
 
 
 def events(moment: Moment, sight: Sight, key: ObjectKey | None, commits: int = _EVENTS) -> history.EventList:
     """What happened to objects and clusters, newest first."""
-    with _chronicle(moment) as found:
-        told = tuple(found.events(limit=commits, key=key)) if found is not None else ()
+    with _chronicle(moment) as log:
+        told = tuple(log.events(limit=commits, key=key)) if log is not None else ()
     return {"schema": "gitfed.io/events/v1", "items": seen(told, sight)}
 
 
 def told(moment: Moment, key: ObjectKey | None, remembered: Remembered) -> Told:
     """The same for everybody, to be `seen` by somebody."""
-    with _chronicle(moment) as found:
-        return remembered.of(found, key) if found is not None else ()
+    with _chronicle(moment) as log:
+        return remembered.of(log, key) if log is not None else ()
 
 
 def seen(told: Told, sight: Sight) -> list[history.EventView]:
     return [
-        history.event(*one)
-        for one in told
+        history.event(*happened)
+        for happened in told
         if sight.everything
         or (
-            (one[2].cluster and one[1].namespace and sight.copy(one[2].cluster, one[1].namespace))
-            and sight.whole(one[1].namespace)
+            (happened[2].cluster and happened[1].namespace and sight.copy(happened[2].cluster, happened[1].namespace))
+            and sight.whole(happened[1].namespace)
         )
     ]
 

@@ -25,8 +25,8 @@ def capability(hub: Hub) -> Capability:
     desk = Desk(hub.running)
     reading = Reading(hub, desk)
     routes = [
-        Route("GET", one.route, reading.handler(one), needs=Right.VIEW, whole_fleet=one.whole_fleet)
-        for one in resources.ALL
+        Route("GET", resource.route, reading.handler(resource), needs=Right.VIEW, whole_fleet=resource.whole_fleet)
+        for resource in resources.ALL
     ]
     routes += operations.routes_of(hub)
     routes.append(Route("GET", f"{PREFIX}/openapi.json", openapi.handle))

@@ -109,8 +109,8 @@ class Feed:
         if name == "cycle":
             self._turned = True
         elif name == "result":
-            change, found = value
-            self._add("result", happening.result(change, found), change.cluster, change.key.namespace)
+            change, result = value
+            self._add("result", happening.result(change, result), change.cluster, change.key.namespace)
         elif name == "source-error":
             self._add("source", {"error": str(value)})
         elif name == "rejected":
@@ -120,14 +120,12 @@ class Feed:
         """What is told once for many changes: that there is another plan, and how clusters are."""
         running = self._running
         shown = (running.repo, running.plan, running.decisions)
-        same = len(shown) == len(self._shown) and all(
-            one is other for one, other in zip(shown, self._shown, strict=True)
-        )
+        same = len(shown) == len(self._shown) and all(new is old for new, old in zip(shown, self._shown, strict=True))
         turned, self._turned = self._turned, False
         if (turned or not same) and running.plan is not None:
             self._shown = shown
             self._add("plan", {"commit": running.plan.commit, "digest": running.plan.digest})
-        reach = {name: one.reach.value for name, one in running.facts.items()}
+        reach = {name: facts.reach.value for name, facts in running.facts.items()}
         for name in sorted(reach.keys() | self._reach.keys()):
             if reach.get(name) != self._reach.get(name):
                 self._add("cluster", {"name": name, "state": reach.get(name, "Gone")}, name)

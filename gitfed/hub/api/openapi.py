@@ -41,14 +41,14 @@ _OF_ORDERS = {
 @functools.cache
 def document() -> dict[str, Any]:
     """Plain JSON values."""
-    bodies = [one.body for one in operations.ALL]
-    answers = [one.answer for one in resources.ALL]
+    bodies = [operation.body for operation in operations.ALL]
+    answers = [resource.answer for resource in resources.ALL]
     schemas, references = _schemas([*answers, *bodies, *_EVENTS, ordered.OrderView, refusal.ProblemDetails])
     refused, order = references.pop(), references.pop()
     del references[-len(_EVENTS) :]
     paths: dict[str, Any] = {}
-    for one, answer in zip(resources.ALL, references, strict=False):
-        paths[resources.PREFIX + one.path] = {"get": _operation(one, answer, refused)}
+    for resource, answer in zip(resources.ALL, references, strict=False):
+        paths[resources.PREFIX + resource.path] = {"get": _operation(resource, answer, refused)}
     for operation, body in zip(operations.ALL, references[len(answers) :], strict=True):
         paths[f"{resources.PREFIX}/{operation.name}"] = {"post": _post(operation, body, order, refused)}
     paths[f"{resources.PREFIX}/events"] = {"get": _events(refused)}
@@ -86,33 +86,33 @@ def _written() -> Answer:
 
 def _schemas(types: list[Any]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """(schemas by name, a reference for each of `types`)"""
-    inputs = [(str(number), "serialization", TypeAdapter(one)) for number, one in enumerate(types)]
-    found, definitions = TypeAdapter.json_schemas(inputs, ref_template="#/components/schemas/{model}")  # type: ignore[arg-type]
+    inputs = [(str(number), "serialization", TypeAdapter(type_)) for number, type_ in enumerate(types)]
+    schema_of, definitions = TypeAdapter.json_schemas(inputs, ref_template="#/components/schemas/{model}")  # type: ignore[arg-type]
     schemas = definitions.get("$defs", {})
     references = []
-    for number, one in enumerate(types):
-        schema = found[str(number), "serialization"]
+    for number, type_ in enumerate(types):
+        schema = schema_of[str(number), "serialization"]
         if "$ref" not in schema and "anyOf" not in schema:
-            schemas[one.__name__] = schema
-            schema = {"$ref": f"#/components/schemas/{one.__name__}"}
+            schemas[type_.__name__] = schema
+            schema = {"$ref": f"#/components/schemas/{type_.__name__}"}
         references.append(schema)
     return dict(sorted(schemas.items())), references
 
 
-def _operation(one: Resource, answer: dict[str, Any], refused: dict[str, Any]) -> dict[str, Any]:
-    parameters = [_parameter(parameter) for parameter in one.parameters]
-    if "{object}" in one.path:
+def _operation(resource: Resource, answer: dict[str, Any], refused: dict[str, Any]) -> dict[str, Any]:
+    parameters = [_parameter(parameter) for parameter in resource.parameters]
+    if "{object}" in resource.path:
         described = {"description": resources.OBJECT.meaning, "schema": {"type": "string"}}
         parameters.insert(0, {"name": "object", "in": "path", "required": True, **described})
-    whose = " For callers who may view the whole fleet." if one.whole_fleet else ""
+    whose = " For callers who may view the whole fleet." if resource.whole_fleet else ""
     return {
-        "operationId": one.name,
-        "summary": one.summary.rstrip("."),
-        "description": one.summary + whose,
+        "operationId": resource.name,
+        "summary": resource.summary.rstrip("."),
+        "description": resource.summary + whose,
         "parameters": parameters,
         "responses": {
             "200": {
-                "description": one.summary,
+                "description": resource.summary,
                 "headers": {"ETag": {"schema": {"type": "string"}, "description": "For `If-None-Match`."}},
                 "content": {reading.JSON: {"schema": answer}},
             },
@@ -122,7 +122,7 @@ def _operation(one: Resource, answer: dict[str, Any], refused: dict[str, Any]) -
     }
 
 
-def _post(one: Operation, body: dict[str, Any], order: dict[str, Any], refused: dict[str, Any]) -> dict[str, Any]:
+def _post(operation: Operation, body: dict[str, Any], order: dict[str, Any], refused: dict[str, Any]) -> dict[str, Any]:
     token = {
         "name": "X-CSRF-Token",
         "in": "header",
@@ -131,9 +131,11 @@ def _post(one: Operation, body: dict[str, Any], order: dict[str, Any], refused: 
         "description": "Of the session, for a caller who has one.",
     }
     return {
-        "operationId": one.name,
-        "summary": one.summary.rstrip("."),
-        "description": f"{one.summary} It stands on the state branch then, with the caller's name; the daemon follows.",
+        "operationId": operation.name,
+        "summary": operation.summary.rstrip("."),
+        "description": (
+            f"{operation.summary} It stands on the state branch then, with the caller's name; the daemon follows."
+        ),
         "parameters": [token],
         "requestBody": {"required": True, "content": {reading.JSON: {"schema": body}}},
         "responses": {
@@ -176,13 +178,21 @@ def _refusals(why: dict[str, str], refused: dict[str, Any]) -> dict[str, Any]:
     return {status: {"description": text, "content": content} for status, text in sorted(why.items())}
 
 
-def _parameter(one: Parameter) -> dict[str, Any]:
-    schema: dict[str, Any] = {"type": one.kind}
-    if one.name == "limit":
+def _parameter(parameter: Parameter) -> dict[str, Any]:
+    schema: dict[str, Any] = {"type": parameter.kind}
+    if parameter.name == "limit":
         schema |= {"minimum": 1, "maximum": query.MOST, "default": query.USUAL}
-    if one.choices:
-        schema["enum"] = list(one.choices)
-    if one.many:
+    if parameter.choices:
+        schema["enum"] = list(parameter.choices)
+    if parameter.many:
         schema = {"type": "array", "items": schema}
-    shown = {"name": one.name, "in": "query", "required": False, "description": one.meaning, "schema": schema}
-    return shown | ({"example": [one.example] if one.many else one.example} if one.example else {})
+    shown = {
+        "name": parameter.name,
+        "in": "query",
+        "required": False,
+        "description": parameter.meaning,
+        "schema": schema,
+    }
+    return shown | (
+        {"example": [parameter.example] if parameter.many else parameter.example} if parameter.example else {}
+    )

@@ -90,8 +90,14 @@ ALL = (
 
 def routes_of(hub: Hub) -> list[Route]:
     return [
-        Route("POST", f"{resources.PREFIX}/{one.name}", _handler(hub, one), needs=Right.OPERATE, largest=_LARGEST)
-        for one in ALL
+        Route(
+            "POST",
+            f"{resources.PREFIX}/{operation.name}",
+            _handler(hub, operation),
+            needs=Right.OPERATE,
+            largest=_LARGEST,
+        )
+        for operation in ALL
     ]
 
 

@@ -41,8 +41,8 @@ class Reading:
         def form() -> bytes:
             return written.json_bytes(resource.form(moment, self._desk.sight(rights, moment), asked))
 
-        found = await self._desk.answer((resource.name, asked, rights), form, heavy=resource.heavy)
-        return sent(request, found, JSON)
+        answer = await self._desk.answer((resource.name, asked, rights), form, heavy=resource.heavy)
+        return sent(request, answer, JSON)
 
 
 async def refusing(request: web.Request, answer: Awaitable[web.StreamResponse]) -> web.StreamResponse:
@@ -58,31 +58,35 @@ async def refusing(request: web.Request, answer: Awaitable[web.StreamResponse]) 
         return refusal.answer(request, status, error.message, headers, hint=error.hint)
 
 
-def sent(request: web.Request, found: Answer, content_type: str) -> web.StreamResponse:
+def sent(request: web.Request, answer: Answer, content_type: str) -> web.StreamResponse:
     """The answer, or that it is the one that the client has."""
-    tag = f'W/"{found.tag}"'
+    tag = f'W/"{answer.tag}"'
     headers = {
         "Cache-Control": "private, no-cache",
         "Content-Type": content_type,
         "ETag": tag,
         "Vary": "Accept-Encoding, Authorization, Cookie",
     }
-    if tag in {one.strip() for one in request.headers.get("If-None-Match", "").split(",")}:
+    if tag in {condition.strip() for condition in request.headers.get("If-None-Match", "").split(",")}:
         del headers["Content-Type"]
         return web.Response(status=304, headers=headers)
-    if found.packed and _takes_gzip(request):
-        return web.Response(body=found.packed, headers={**headers, "Content-Encoding": "gzip"})
-    return web.Response(body=found.body, headers=headers)
+    if answer.packed and _takes_gzip(request):
+        return web.Response(body=answer.packed, headers={**headers, "Content-Encoding": "gzip"})
+    return web.Response(body=answer.body, headers=headers)
 
 
 def takes(request: web.Request, content_type: str, taken: tuple[str, ...]) -> bool:
     """Whether the client takes what we send."""
-    accepted = [_weighed(one) for one in ",".join(request.headers.getall("Accept", [])).split(",") if one.strip()]
+    accepted = [
+        _weighed(media_type)
+        for media_type in ",".join(request.headers.getall("Accept", [])).split(",")
+        if media_type.strip()
+    ]
     return not accepted or any(name in taken for name, weight in accepted if weight > 0)
 
 
 def _takes_gzip(request: web.Request) -> bool:
-    offered = dict(_weighed(one) for one in request.headers.get("Accept-Encoding", "").split(","))
+    offered = dict(_weighed(encoding) for encoding in request.headers.get("Accept-Encoding", "").split(","))
     return offered.get("gzip", offered.get("*", 0.0)) > 0
 
 

@@ -94,13 +94,13 @@ def _perhaps(moment: Moment, sight: Sight, asked: Asked) -> ObjectKey | None:
 
 
 def _events(moment: Moment, sight: Sight, asked: Asked) -> history.EventList:
-    found, query = timeline.events(moment, sight, _perhaps(moment, sight, asked), commits=history.COMMITS), asked.query
+    events, query = timeline.events(moment, sight, _perhaps(moment, sight, asked), commits=history.COMMITS), asked.query
     return {
-        **found,
+        **events,
         "items": [
-            one
-            for one in found["items"]
-            if query.namespace in ("", one["namespace"]) and query.cluster in ("", one["cluster"])
+            event
+            for event in events["items"]
+            if query.namespace in ("", event["namespace"]) and query.cluster in ("", event["cluster"])
         ],
     }
 
@@ -274,24 +274,24 @@ _WHAT_IF = {"healthyAfter": "healthy_after", "nMinusOne": "each"}
 
 def asked(resource: Resource, given: Mapping[str, list[str]], name: str) -> Asked:
     """The parameters of a request. `name`: what stands for `{object}`. Raises UsageError."""
-    known = {one.name: one for one in resource.parameters}
+    allowed = {parameter.name: parameter for parameter in resource.parameters}
     query: dict[str, Any] = {}
     what_if: dict[str, Any] = {}
-    found = name
+    object_name = name
     for parameter, values in given.items():
-        if parameter not in known:
-            listed = ", ".join(known) or "it has none"
+        if parameter not in allowed:
+            listed = ", ".join(allowed) or "it has none"
             raise UsageError(f"there is no parameter {parameter[:64]!r} here", hint=f"parameters: {listed}")
-        if len(values) > 1 and not known[parameter].many:
+        if len(values) > 1 and not allowed[parameter].many:
             raise UsageError(f"the parameter {parameter} stands twice")
-        value = _value(known[parameter], values)
+        value = _value(allowed[parameter], values)
         if parameter == "object":
-            found = str(value)
+            object_name = str(value)
         elif resource.heavy:
             what_if[_WHAT_IF.get(parameter, parameter)] = value
         else:
             query[_MEMBERS.get(parameter, parameter)] = value
-    return Asked(Query(**query), found, rehearse.WhatIf(**what_if))
+    return Asked(Query(**query), object_name, rehearse.WhatIf(**what_if))
 
 
 def _value(parameter: Parameter, values: list[str]) -> str | int | bool | tuple[str, ...]:

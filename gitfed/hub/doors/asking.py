@@ -92,11 +92,11 @@ async def ask_all(
     """In the order of `sessions`."""
     gate = asyncio.Semaphore(_AT_ONCE)
 
-    async def one(session: Session) -> Answered:
+    async def ask_one(session: Session) -> Answered:
         async with gate:
             return await ask(request, session, target, accept, given)
 
-    return list(await asyncio.gather(*(one(session) for session in sessions)))
+    return list(await asyncio.gather(*(ask_one(session) for session in sessions)))
 
 
 async def said(answer: aiohttp.ClientResponse) -> str:

@@ -70,7 +70,7 @@ class SearchDoor:
         if not kept:
             return self._not_registered(request, about)
         rights = routes.rights(request)
-        allowed = {name: one for name, one in sorted(kept.items()) if _may(rights, name, about)}
+        allowed = {name: kept_kind for name, kept_kind in sorted(kept.items()) if _may(rights, name, about)}
         if not allowed:
             return self._no_right(request, about)
         work = self._answer(request, about, wanted, allowed)
@@ -85,22 +85,26 @@ class SearchDoor:
         scope = Scope()
         rights = routes.rights(request)
         away = dict(self.cache.unreached)
-        kinds = {one.selected.kind for one in kept.values()}
-        away |= {one.cluster: _not_asked(one) for one in self.cache.may_be_about(about) if one.selected.kind in kinds}
+        kinds = {kept_kind.selected.kind for kept_kind in kept.values()}
+        away |= {
+            kept_kind.cluster: _not_asked(kept_kind)
+            for kept_kind in self.cache.may_be_about(about)
+            if kept_kind.selected.kind in kinds
+        }
         scope.warnings += [
             f"{why}: what it has is left out" for name, why in sorted(away.items()) if _may(rights, name, about)
         ]
-        usable = [one for one in kept.values() if self._is_usable(one, scope)]
+        usable = [kept_kind for kept_kind in kept.values() if self._is_usable(kept_kind, scope)]
         verdicts = await self._verdicts(request, about, usable)
-        for one, verdict in zip(usable, verdicts, strict=True):
+        for kept_kind, verdict in zip(usable, verdicts, strict=True):
             if not verdict.allowed:
-                scope.warnings.append(f"{verdict.why_unknown or _forbidden(request, about, one)}: it is left out")
-        seen = [one for one, verdict in zip(usable, verdicts, strict=True) if verdict.allowed]
+                scope.warnings.append(f"{verdict.why_unknown or _forbidden(request, about, kept_kind)}: it is left out")
+        seen = [kept_kind for kept_kind, verdict in zip(usable, verdicts, strict=True) if verdict.allowed]
         if not seen:
-            code = 403 if usable and not any(one.why_unknown for one in verdicts) else 503
+            code = 403 if usable and not any(verdict.why_unknown for verdict in verdicts) else 503
             return refusal.answer(request, code, "; ".join(scope.warnings) or "no cluster serves it")
-        for one in seen:
-            scope.warnings += _age(one)
+        for kept_kind in seen:
+            scope.warnings += _age(kept_kind)
         made = web.StreamResponse(headers=CIMultiDict(scope.headers()))
         made.headers["Content-Type"] = accept.JSON
         await made.prepare(request)
@@ -108,41 +112,43 @@ class SearchDoor:
         start = orjson.dumps({"apiVersion": selected.api_version, "kind": f"{selected.kind}List", "metadata": {}})
         await made.write(start[:-1] + b',"items":[')
         follows = False
-        for one in seen:
-            for part in _chunks(one, about, wanted):
+        for kept_kind in seen:
+            for part in _chunks(kept_kind, about, wanted):
                 await made.write(b"," + part if follows else part)
                 follows = True
         await made.write(b"]}")
         await made.write_eof()
         return made
 
-    def _is_usable(self, one: Kept, scope: Scope) -> bool:
-        known = self.hub.running.facts.get(one.cluster)
-        if one.not_served:
+    def _is_usable(self, kept: Kept, scope: Scope) -> bool:
+        facts = self.hub.running.facts.get(kept.cluster)
+        if kept.not_served:
             return False
-        if known is not None and known.reach is not Health.READY:
-            scope.warnings.append(f"cluster {one.cluster} is not ready: what it has is left out")
+        if facts is not None and facts.reach is not Health.READY:
+            scope.warnings.append(f"cluster {kept.cluster} is not ready: what it has is left out")
             return False
-        whole = one.collections.values()
+        whole = kept.collections.values()
         if any(collection.full for collection in whole):
             limit = self.cache.budget.limit >> 20
             scope.warnings.append(
-                f"cluster {one.cluster}: {one.selected.kind} is left out, the cache of {limit} MiB is full"
+                f"cluster {kept.cluster}: {kept.selected.kind} is left out, the cache of {limit} MiB is full"
             )
             return False
         if not whole or not all(collection.version for collection in whole):
-            why = next((f": {one.lost_since.message}" for one in whole if one.lost_since is not None), "")
-            scope.warnings.append(f"cluster {one.cluster}: {one.selected.kind} was not read yet{why}")
+            why = next(
+                (f": {collection.lost_since.message}" for collection in whole if collection.lost_since is not None), ""
+            )
+            scope.warnings.append(f"cluster {kept.cluster}: {kept.selected.kind} was not read yet{why}")
             return False
         return True
 
     def _not_registered(self, request: web.Request, about: RequestInfo) -> web.Response:
         rights = routes.rights(request)
-        maybe = [one for one in self.cache.may_be_about(about) if _may(rights, one.cluster, about)]
+        maybe = [kept for kept in self.cache.may_be_about(about) if _may(rights, kept.cluster, about)]
         away = [why for name, why in self.cache.unreached.items() if _may(rights, name, about)]
         version = f"{about.group}/{about.version}" if about.group else f"/{about.version}"
         if maybe or away:
-            why = "; ".join(dict.fromkeys([*away, *(_not_asked(one) for one in maybe)]))
+            why = "; ".join(dict.fromkeys([*away, *(_not_asked(kept) for kept in maybe)]))
             return refusal.answer(request, 503, f"whether {about.resource} is cached cannot be told yet: {why}")
         what = f"no matches for {version}, Resource={about.resource}: no ResourceRegistry selects it"
         return refusal.answer(request, 404, what)
@@ -177,16 +183,16 @@ class SearchDoor:
 
     def _one(self, parts: list[Part], wanted: Filter, scope: Scope) -> web.Response | None:
         """None unless exactly one cluster has it: members say what is to be said then."""
-        found = [
-            (part, collection, one)
+        matching = [
+            (part, collection, stored)
             for part in parts
             for collection in part.collections
-            for one in collection.find(wanted)
+            for stored in collection.find(wanted)
         ]
-        if len(found) != 1:
+        if len(matching) != 1:
             return None
-        part, collection, one = found[0]
-        return _json(stored_object.text(one, collection.head, part.kept.cluster), scope)
+        part, collection, stored = matching[0]
+        return _json(stored_object.text(stored, collection.head, part.kept.cluster), scope)
 
     async def _verdicts(self, request: web.Request, about: RequestInfo, kept: Iterable[Kept]) -> list[Verdict]:
         gate = asyncio.Semaphore(_AT_ONCE)
@@ -196,7 +202,7 @@ class SearchDoor:
             async with gate:
                 return await self.reviews.of(session, caller, about, "get" if about.name else "list")
 
-        return list(await asyncio.gather(*(ask(one.session) for one in kept)))
+        return list(await asyncio.gather(*(ask(each.session) for each in kept)))
 
 
 def _why_not(request: web.Request, about: RequestInfo, path: str) -> str:
@@ -213,7 +219,7 @@ def _filter(request: web.Request, about: RequestInfo) -> Filter:
     """Raises UsageError for a selector that cannot be answered here."""
     labels = request.query.get("labelSelector") or ""
     fields = request.query.get("fieldSelector") or ""
-    found = {
+    exact = {
         "namespace": "" if about.resource == "namespaces" and not about.group else about.namespace,
         "name": about.name,
     }
@@ -221,10 +227,10 @@ def _filter(request: web.Request, about: RequestInfo) -> Filter:
         name, equals, value = part.replace("==", "=").partition("=")
         if name not in _FIELDS or not equals or name.endswith("!"):
             raise UsageError(f"field selector {part}: only metadata.name and metadata.namespace can be asked for here")
-        if found[_FIELDS[name]] not in ("", value):
+        if exact[_FIELDS[name]] not in ("", value):
             value = "/"  # nothing is called so
-        found[_FIELDS[name]] = value
-    return Filter(found["namespace"], found["name"], selector.from_text(labels) if labels else None)
+        exact[_FIELDS[name]] = value
+    return Filter(exact["namespace"], exact["name"], selector.from_text(labels) if labels else None)
 
 
 def _not_asked(kept: Kept) -> str:
@@ -240,10 +246,10 @@ def _part(kept: Kept | None, about: RequestInfo) -> Part | None:
     if kept is None or kept.resource is None:
         return None
     if not kept.resource.namespaced or kept.extent.namespaces is None:
-        found = kept.covering("")
+        collections = kept.covering("")
     else:
-        found = kept.covering(about.namespace) if about.namespace else []
-    return Part(kept, found) if found and all(one.is_current for one in found) else None
+        collections = kept.covering(about.namespace) if about.namespace else []
+    return Part(kept, collections) if collections and all(collection.is_current for collection in collections) else None
 
 
 def _chunks(kept: Kept, about: RequestInfo, wanted: Filter) -> Iterable[bytes]:
@@ -254,13 +260,13 @@ def _chunks(kept: Kept, about: RequestInfo, wanted: Filter) -> Iterable[bytes]:
 
 
 def _list(parts: list[Part], wanted: Filter, scope: Scope) -> web.Response:
-    found = {part.kept.cluster: part.collections[0].version for part in parts}
+    own = {part.kept.cluster: part.collections[0].version for part in parts}
     first = parts[0].kept.resource
     assert first is not None
     start = {
         "apiVersion": first.api_version,
         "kind": f"{first.kind}List",
-        "metadata": {"resourceVersion": versions.encode(found)},
+        "metadata": {"resourceVersion": versions.encode(own)},
     }
     chunks = [
         stored_object.texts(collection.find(wanted), collection.head, part.kept.cluster)
@@ -271,7 +277,9 @@ def _list(parts: list[Part], wanted: Filter, scope: Scope) -> web.Response:
 
 
 def _age(kept: Kept) -> list[str]:
-    lost = next((one.lost_since for one in kept.collections.values() if one.lost_since is not None), None)
+    lost = next(
+        (collection.lost_since for collection in kept.collections.values() if collection.lost_since is not None), None
+    )
     if lost is None:
         return []
     since = datetime.fromtimestamp(lost.since, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

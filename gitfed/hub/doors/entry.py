@@ -80,8 +80,8 @@ async def while_allowed(
             if not allowed(hub.rights_of(caller)) or not await hub.authentication.holds(request, None):
                 break
     finally:
-        for one in watched:
-            one.cancel()
+        for watching in watched:
+            watching.cancel()
         if not task.done():
             task.cancel()
             await asyncio.wait({task})

@@ -58,41 +58,43 @@ class FleetDoor:
         if refused := entry.refused(request, path):
             return refused
         about = api_request.parse(path)
-        found = scope.of(self._hub, self._reach, routes.rights(request), about)
-        if found is None:
+        clusters = scope.of(self._hub, self._reach, routes.rights(request), about)
+        if clusters is None:
             caller = routes.caller(request).name
             return refusal.answer(request, 403, entry.no_right(caller, "any", about))
-        if not found.sessions:
-            return refusal.answer(request, 503, "; ".join(found.warnings) or "no cluster can be asked")
-        work = self._answer(request, about, target, found)
-        return await entry.while_allowed(self._hub, request, scope.still(about, found.names), work)
+        if not clusters.sessions:
+            return refusal.answer(request, 503, "; ".join(clusters.warnings) or "no cluster can be asked")
+        work = self._answer(request, about, target, clusters)
+        return await entry.while_allowed(self._hub, request, scope.still(about, clusters.names), work)
 
-    async def _answer(self, request: web.Request, about: RequestInfo, target: str, found: Scope) -> web.StreamResponse:
+    async def _answer(
+        self, request: web.Request, about: RequestInfo, target: str, asked_clusters: Scope
+    ) -> web.StreamResponse:
         reads = request.method == "GET" and not passing.upgrade_of(request)
         if not about.is_resource:
-            return await self._of_no_resource(request, target, found)
+            return await self._of_no_resource(request, target, asked_clusters)
         if about.name and not (reads and not about.subresource):
-            return await self._to_owner(request, about, target, found)
+            return await self._to_owner(request, about, target, asked_clusters)
         if request.method == "POST" and reviews.is_about_oneself(about):
-            return await self._of_oneself(request, about, target, found)
+            return await self._of_oneself(request, about, target, asked_clusters)
         if not reads:
             what = f"{request.method} without a name is for one cluster: use its own door, /clusters/NAME/proxy"
             return refusal.answer(request, 405, what)
         if not accept.in_json(request.headers.get("Accept", "")):
             return refusal.answer(request, 406, "answers of several clusters are put together in JSON")
         if api_request.is_true(request.query.get("watch")):
-            return await self.watches.serve(request, about, found)
-        if (at_hand := await self._cached.read(request, about, found)) is not None:
+            return await self.watches.serve(request, about, asked_clusters)
+        if (at_hand := await self._cached.read(request, about, asked_clusters)) is not None:
             return at_hand
         if about.name:
-            return await self._get(request, about, target, found)
-        return await self._list(request, about, found)
+            return await self._get(request, about, target, asked_clusters)
+        return await self._list(request, about, asked_clusters)
 
     # -- reads --------------------------------------------------------------------------------------------------------
 
-    async def _get(self, request: web.Request, about: RequestInfo, target: str, found: Scope) -> web.StreamResponse:
-        answers = await asking.ask_all(request, found.sessions, target, _accepted(request))
-        owner = _one_of(request, about, answers, found)
+    async def _get(self, request: web.Request, about: RequestInfo, target: str, clusters: Scope) -> web.StreamResponse:
+        answers = await asking.ask_all(request, clusters.sessions, target, _accepted(request))
+        owner = _one_of(request, about, answers, clusters)
         if isinstance(owner, web.Response):
             return owner
         body = owner.body
@@ -100,9 +102,9 @@ class FleetDoor:
             body = {**merge.lists([(owner.cluster, body)]), "metadata": body.get("metadata") or {}}
         else:
             body = merge.marked(body, owner.cluster)
-        return _json(body, found)
+        return _json(body, clusters)
 
-    async def _list(self, request: web.Request, about: RequestInfo, found: Scope) -> web.StreamResponse:
+    async def _list(self, request: web.Request, about: RequestInfo, clusters: Scope) -> web.StreamResponse:
         given = request.query
         place = versions.decode_continue(given["continue"]) if given.get("continue") else None
         if given.get("continue") and place is None:
@@ -110,8 +112,8 @@ class FleetDoor:
         limit = given.get("limit") or "0"
         if not limit.isdecimal():
             return refusal.answer(request, 400, "limit is a number")
-        page = paging.Page(found.names, int(limit), given.get("resourceVersion") or "", place)
-        by_name = {session.cluster: session for session in found.sessions}
+        page = paging.Page(clusters.names, int(limit), given.get("resourceVersion") or "", place)
+        by_name = {session.cluster: session for session in clusters.sessions}
         bad: list[Answered] = []
         while (asked := page.ask()) is not None:
             target = _part(request, about, asked)
@@ -126,7 +128,7 @@ class FleetDoor:
                 return refusal.answer(request, 410, why)
             bad.append(answer)
             page.left_out(asked)
-        found.warnings += [f"{answer.error}: what it has is left out" for answer in bad if answer.status != 404]
+        clusters.warnings += [f"{answer.error}: what it has is left out" for answer in bad if answer.status != 404]
         if page.empty:
             return _none(request, bad)
         unseen = [by_name[name] for name in page.unseen()]
@@ -136,45 +138,45 @@ class FleetDoor:
                 if answer.good:
                     metadata = answer.body.get("metadata") or {}
                     page.seen(answer.cluster, str(metadata.get("resourceVersion") or ""))
-        return _json(page.made(), found)
+        return _json(page.made(), clusters)
 
     async def _of_oneself(
-        self, request: web.Request, about: RequestInfo, target: str, found: Scope
+        self, request: web.Request, about: RequestInfo, target: str, clusters: Scope
     ) -> web.StreamResponse:
         given = await _read(request)
         if given is None:
             return refusal.answer(request, 413, f"the body is larger than {_LARGEST >> 20} MiB")
-        answers = await asking.ask_all(request, found.sessions, target, _accepted(request), given)
+        answers = await asking.ask_all(request, clusters.sessions, target, _accepted(request), given)
         good = [answer for answer in answers if answer.good]
         if not good:
             return _none(request, answers)
-        found.warnings += [answer.error for answer in answers if not answer.good]
+        clusters.warnings += [answer.error for answer in answers if not answer.good]
         body = reviews.merged(about, [(answer.cluster, answer.body) for answer in good])
-        return _json(body, found, code=good[0].status)
+        return _json(body, clusters, code=good[0].status)
 
-    async def _of_no_resource(self, request: web.Request, target: str, found: Scope) -> web.StreamResponse:
+    async def _of_no_resource(self, request: web.Request, target: str, clusters: Scope) -> web.StreamResponse:
         if request.method not in ("GET", "HEAD"):
             return refusal.answer(request, 405, f"{request.method} is for one cluster: use its own door")
         parts = [part for part in target.partition("?")[0].split("/") if part]
         if not _is_discovery(parts):
-            return await self._first(request, target, found)
+            return await self._first(request, target, clusters)
         for form in (_accepted(request), accept.JSON):
-            answers = await asking.ask_all(request, found.sessions, target, form)
+            answers = await asking.ask_all(request, clusters.sessions, target, form)
             good = [answer for answer in answers if answer.good]
             if not good:
                 return _none(request, answers)
             union = discovery.union([answer.body for answer in good])
             if union is not None:
-                found.warnings += [answer.error for answer in answers if answer.status not in (200, 404)]
-                return _json(union, found, good[0].content_type)
+                clusters.warnings += [answer.error for answer in answers if answer.status not in (200, 404)]
+                return _json(union, clusters, good[0].content_type)
         return refusal.answer(request, 503, "the clusters describe their kinds in several ways")
 
-    async def _first(self, request: web.Request, target: str, found: Scope) -> web.StreamResponse:
+    async def _first(self, request: web.Request, target: str, clusters: Scope) -> web.StreamResponse:
         """Of the first cluster that has it: a version, a schema."""
         caller = routes.caller(request)
         sent = [*headers.to_member(request.headers.items()), *headers.impersonation(caller.name, caller.groups)]
         why = "no cluster has it"
-        for session in found.sessions:
+        for session in clusters.sessions:
             try:
                 answer = await session.begin(request.method, target, sent, seconds=asking.ANSWER)
             except ClusterError as error:
@@ -191,13 +193,13 @@ class FleetDoor:
     # -- what goes to the one cluster that has the object -------------------------------------------------------------
 
     async def _to_owner(
-        self, request: web.Request, about: RequestInfo, target: str, found: Scope
+        self, request: web.Request, about: RequestInfo, target: str, clusters: Scope
     ) -> web.StreamResponse:
-        answers = await asking.ask_all(request, found.sessions, about.object, _METADATA)
-        owner = _one_of(request, about, answers, found)
+        answers = await asking.ask_all(request, clusters.sessions, about.object, _METADATA)
+        owner = _one_of(request, about, answers, clusters)
         if isinstance(owner, web.Response):
             return owner
-        session = next(one for one in found.sessions if one.cluster == owner.cluster)
+        session = next(session for session in clusters.sessions if session.cluster == owner.cluster)
         routes.audited(request, cluster=owner.cluster)
         body: bytes | None = None
         if request.method in ("PUT", "PATCH") and about.subresource != "proxy":
@@ -229,12 +231,14 @@ def _part(request: web.Request, about: RequestInfo, asked: paging.Ask) -> str:
     return f"{about.collection}?{urlencode(query)}" if query else about.collection
 
 
-def _one_of(request: web.Request, about: RequestInfo, answers: list[Answered], found: Scope) -> Answered | web.Response:
+def _one_of(
+    request: web.Request, about: RequestInfo, answers: list[Answered], asked_clusters: Scope
+) -> Answered | web.Response:
     """The cluster that has the object, or why there is not one."""
     good = [answer for answer in answers if answer.good]
     silent = [answer.error for answer in answers if answer.status not in (200, 403, 404)]
     if len(good) == 1:
-        found.warnings += silent
+        asked_clusters.warnings += silent
         return good[0]
     if good:
         kind = about.resource + (f".{about.group}" if about.group else "")
@@ -281,7 +285,7 @@ def _is_discovery(parts: list[str]) -> bool:
     return parts in (["api"], ["openapi", "v3"]) or (parts[:1] == ["api"] and len(parts) == 2)
 
 
-def _json(body: Mapping[str, Any], found: Scope, content_type: str = accept.JSON, code: int = 200) -> web.Response:
-    made = web.Response(body=orjson.dumps(body), status=code, headers=CIMultiDict(found.headers()))
+def _json(body: Mapping[str, Any], clusters: Scope, content_type: str = accept.JSON, code: int = 200) -> web.Response:
+    made = web.Response(body=orjson.dumps(body), status=code, headers=CIMultiDict(clusters.headers()))
     made.headers["Content-Type"] = content_type or accept.JSON
     return made

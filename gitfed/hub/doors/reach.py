@@ -74,9 +74,9 @@ class Reach:
         return Session(name, way, tally=self.tally, relay=Relay(True, connector, self._acts_as))
 
     def _drop(self, name: ClusterName) -> None:
-        found = self._open.pop(name, None)
-        if found is not None:
-            task = asyncio.create_task(found[1].close(for_good=True))
+        opened = self._open.pop(name, None)
+        if opened is not None:
+            task = asyncio.create_task(opened[1].close(for_good=True))
             self._closing.add(task)
             task.add_done_callback(self._closing.discard)
 

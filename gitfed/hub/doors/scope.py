@@ -35,7 +35,7 @@ class Scope:
     def headers(self) -> Iterator[tuple[str, str]]:
         for text in dict.fromkeys(self.warnings):
             quoted = text.replace("\\", "\\\\").replace('"', '\\"')
-            yield "Warning", f'299 gitfed "{"".join(one if one.isprintable() else " " for one in quoted)}"'
+            yield "Warning", f'299 gitfed "{"".join(letter if letter.isprintable() else " " for letter in quoted)}"'
 
 
 def of(hub: Hub, reach: Reach, rights: Rights, about: RequestInfo) -> Scope | None:
@@ -46,8 +46,8 @@ def of(hub: Hub, reach: Reach, rights: Rights, about: RequestInfo) -> Scope | No
         if not entry.may(rights, name, about):
             continue
         any_of_them = True
-        known = facts.get(name)
-        if known is not None and known.reach is not Health.READY:
+        believed = facts.get(name)
+        if believed is not None and believed.reach is not Health.READY:
             made.away.append(name)
             made.warnings.append(f"cluster {name} is not ready: what it has is left out")
             continue

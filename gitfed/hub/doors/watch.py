@@ -60,35 +60,35 @@ class Watch:
         self.cut_off = 0
         """Watches whose clients took nothing."""
 
-    async def serve(self, request: web.Request, about: RequestInfo, found: Scope) -> web.StreamResponse:
+    async def serve(self, request: web.Request, about: RequestInfo, clusters: Scope) -> web.StreamResponse:
         told = request.query.get("resourceVersion") or ""
-        if left := sorted(versions.decode(told).keys() - {*found.names, *found.away}):
+        if left := sorted(versions.decode(told).keys() - {*clusters.names, *clusters.away}):
             what = f"the version is one of a fleet with {', '.join(left)}: begin with a list anew"
             return refusal.answer(request, 410, what)
-        opened = await asyncio.gather(*(self._open(request, about, one, told) for one in found.sessions))
-        streams = [one for one in opened if isinstance(one, _Stream)]
+        opened = await asyncio.gather(*(self._open(request, about, session, told) for session in clusters.sessions))
+        streams = [stream for stream in opened if isinstance(stream, _Stream)]
         self._open_now += 1
         try:
             failed = {
-                session.cluster: one
-                for session, one in zip(found.sessions, opened, strict=True)
-                if isinstance(one, asking.Answered)
+                session.cluster: answer
+                for session, answer in zip(clusters.sessions, opened, strict=True)
+                if isinstance(answer, asking.Answered)
             }
-            if gone := next((one for one in failed.values() if one.status == 410), None):
+            if gone := next((refusing for refusing in failed.values() if refusing.status == 410), None):
                 return refusal.answer(request, 410, gone.error)
-            found.warnings += [one.error for one in failed.values() if one.status != 404]
+            clusters.warnings += [refusing.error for refusing in failed.values() if refusing.status != 404]
             if not streams:
-                worst = next((one for one in failed.values() if one.status in (403, 404)), None)
-                why = "; ".join(one.error for one in failed.values())
+                worst = next((refusing for refusing in failed.values() if refusing.status in (403, 404)), None)
+                why = "; ".join(refusing.error for refusing in failed.values())
                 return refusal.answer(request, worst.status if worst is not None else 503, why)
-            answer = web.StreamResponse(headers=CIMultiDict(found.headers()))
+            answer = web.StreamResponse(headers=CIMultiDict(clusters.headers()))
             answer.headers["Content-Type"] = accept.JSON
             await answer.prepare(request)
             asked = is_true(request.query.get(_BOOKMARKS))
-            merged = Merged([one.session.cluster for one in streams], told, self._texts, bookmarks=asked)
-            unseen = {name for name, one in failed.items() if one.status == 0}
-            held = {*found.names, *versions.decode(told)}
-            coming = asyncio.create_task(self._others(request, about, set(found.names), unseen, held))
+            merged = Merged([stream.session.cluster for stream in streams], told, self._texts, bookmarks=asked)
+            unseen = {name for name, refusing in failed.items() if refusing.status == 0}
+            held = {*clusters.names, *versions.decode(told)}
+            coming = asyncio.create_task(self._others(request, about, set(clusters.names), unseen, held))
             try:
                 await _Pouring(merged).follow(answer, streams, coming)
                 await answer.write_eof()
@@ -100,8 +100,8 @@ class Watch:
                 coming.cancel()
             return answer
         finally:
-            for one in streams:
-                give_up(one.answer)
+            for stream in streams:
+                give_up(stream.answer)
             self._open_now -= 1
             if not self._open_now:
                 self._texts = EventTexts()  # nobody is left for whom they are kept
@@ -153,18 +153,18 @@ class Watch:
         return await asking.ask(request, session, f"{about.collection}?{urlencode(query)}", form)
 
     async def _others(
-        self, request: web.Request, about: RequestInfo, known: set[str], unseen: set[str], held: set[str]
+        self, request: web.Request, about: RequestInfo, watched: set[str], unseen: set[str], held: set[str]
     ) -> None:
         """Until there is a cluster to be asked that was not there, or one of which the client holds objects has left.
         One that did not answer (`unseen`) is asked until it does, else the client would be sent round and round."""
         caller = routes.caller(request)
         while True:
-            found = scope.of(self._hub, self._reach, self._hub.rights_of(caller), about) or Scope()
-            names = set(found.names)
-            known -= unseen - names
-            if names - known or held - names - set(found.away):
+            clusters = scope.of(self._hub, self._reach, self._hub.rights_of(caller), about) or Scope()
+            names = set(clusters.names)
+            watched -= unseen - names
+            if names - watched or held - names - set(clusters.away):
                 return
-            silent = [session for session in found.sessions if session.cluster in unseen]
+            silent = [session for session in clusters.sessions if session.cluster in unseen]
             answers = await asking.ask_all(request, silent, f"{about.collection}?limit=1", accept.JSON)
             if any(answer.status for answer in answers):
                 return

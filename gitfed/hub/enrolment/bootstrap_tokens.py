@@ -53,16 +53,16 @@ def new() -> tuple[str, str]:
 
 def parse(text: str) -> tuple[str, str] | None:
     """Id and secret; None: this is no token."""
-    found = _FORM.fullmatch(text)
-    return (found[1], found[2]) if found else None
+    match = _FORM.fullmatch(text)
+    return (match[1], match[2]) if match else None
 
 
 def id_of(text: str) -> str | None:
     """The id of an id or a whole token; None: it is neither."""
     if _ID.fullmatch(text):
         return text
-    found = parse(text)
-    return found[0] if found else None
+    parsed = parse(text)
+    return parsed[0] if parsed else None
 
 
 def hashed(secret: str, salt: bytes | None = None) -> tuple[str, str]:

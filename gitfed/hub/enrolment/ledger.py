@@ -69,7 +69,7 @@ class Ledger:
     def without_token(self, token_id: str) -> Ledger:
         """The token is gone, and so is what was registered with it."""
         token = self.tokens.get(token_id)
-        left = replace(self, tokens={name: one for name, one in self.tokens.items() if name != token_id})
+        left = replace(self, tokens={name: kept for name, kept in self.tokens.items() if name != token_id})
         if token is None or token.spent is None:
             return left
         enrolled = self.clusters.get(token.spent.cluster)
@@ -77,7 +77,7 @@ class Ledger:
 
     def swept(self, now: datetime) -> Ledger:
         """Without tokens that are over. That of a pool stays, which is revoked by it and by nothing else."""
-        kept = {name: one for name, one in self.tokens.items() if not one.over(now) or self._is_pools(one)}
+        kept = {name: token for name, token in self.tokens.items() if not token.over(now) or self._is_pools(token)}
         return replace(self, tokens=kept)
 
     # -- clusters -----------------------------------------------------------------------------------------------
@@ -109,7 +109,7 @@ class Ledger:
         if enrolled is None or before is None:
             return Refusal.UNKNOWN_CERTIFICATE
         if agent_identity.pool_in(cluster):
-            counting = [one for one in enrolled.certificates if one.ends > issued.begins]
+            counting = [certificate for certificate in enrolled.certificates if certificate.ends > issued.begins]
             return self._with(replace(enrolled, certificates=(*counting, issued)[-_MOST_OF_POOL:]))
         return self._with(replace(enrolled, certificates=(before, issued)))
 
@@ -123,19 +123,23 @@ class Ledger:
     def with_what_is_newer(self, other: Ledger) -> Ledger:
         """With what another ledger has beside it. Of two registrations of one cluster the later one counts."""
         later = {
-            name: one
-            for name, one in other.clusters.items()
-            if name not in self.clusters or one.since > self.clusters[name].since
+            name: enrolled
+            for name, enrolled in other.clusters.items()
+            if name not in self.clusters or enrolled.since > self.clusters[name].since
         }
         return Ledger({**other.tokens, **self.tokens}, {**self.clusters, **later})
 
     def without_cluster(self, cluster: AgentName) -> Ledger:
-        return replace(self, clusters={name: one for name, one in self.clusters.items() if name != cluster})
+        return replace(self, clusters={name: enrolled for name, enrolled in self.clusters.items() if name != cluster})
 
     def certificate(self, cluster: AgentName, serial: str) -> Issued | None:
         """None: it does not count, or not any more."""
         enrolled = self.clusters.get(cluster)
-        return next((one for one in enrolled.certificates if one.serial == serial), None) if enrolled else None
+        return (
+            next((certificate for certificate in enrolled.certificates if certificate.serial == serial), None)
+            if enrolled
+            else None
+        )
 
     def _is_pools(self, token: Token) -> bool:
         spent = token.spent.cluster if token.spent is not None else ""

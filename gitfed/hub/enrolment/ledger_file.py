@@ -30,9 +30,9 @@ class LedgerFile:
     def read(self) -> Ledger:
         """Cheap while nobody changes it. Raises InputError when it holds something else, UsageError."""
         try:
-            found = self.path.stat()
+            stat = self.path.stat()
             # It is replaced, never written into: another content is another file.
-            seen = found.st_ino, found.st_mtime_ns, found.st_size
+            seen = stat.st_ino, stat.st_mtime_ns, stat.st_size
             if seen != self._read[0]:
                 self._read = seen, ledger_format.read(self.path.read_bytes(), self.path)
         except FileNotFoundError:

@@ -16,8 +16,8 @@ _VERSION = 1
 def write(ledger: Ledger) -> bytes:
     value = {
         "version": _VERSION,
-        "tokens": {name: _of_token(one) for name, one in sorted(ledger.tokens.items())},
-        "clusters": {name: _of_enrolled(one) for name, one in sorted(ledger.clusters.items())},
+        "tokens": {name: _of_token(token) for name, token in sorted(ledger.tokens.items())},
+        "clusters": {name: _of_enrolled(enrolled) for name, enrolled in sorted(ledger.clusters.items())},
     }
     return json.dumps(value, indent=1).encode() + b"\n"
 
@@ -39,8 +39,13 @@ def _of_enrolled(enrolled: Enrolled) -> dict[str, Any]:
         "since": enrolled.since.isoformat(),
         "token": enrolled.token,
         "certificates": [
-            {"serial": one.serial, "key": one.key, "begins": one.begins.isoformat(), "ends": one.ends.isoformat()}
-            for one in enrolled.certificates
+            {
+                "serial": certificate.serial,
+                "key": certificate.key,
+                "begins": certificate.begins.isoformat(),
+                "ends": certificate.ends.isoformat(),
+            }
+            for certificate in enrolled.certificates
         ],
     }
 
@@ -52,8 +57,8 @@ def read(content: bytes, place: object) -> Ledger:
         if value["version"] != _VERSION:
             raise InputError(f"{place} was written by another version of gitfed")
         return Ledger(
-            {name: _token(name, one) for name, one in value["tokens"].items()},
-            {name: _enrolled(name, one) for name, one in value["clusters"].items()},
+            {name: _token(name, token) for name, token in value["tokens"].items()},
+            {name: _enrolled(name, enrolled) for name, enrolled in value["clusters"].items()},
         )
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise InputError(
@@ -82,13 +87,14 @@ def _enrolled(name: str, value: dict[str, Any]) -> Enrolled:
         _time(value["since"]),
         value["token"],
         tuple(
-            Issued(one["serial"], one["key"], _time(one["begins"]), _time(one["ends"])) for one in value["certificates"]
+            Issued(certificate["serial"], certificate["key"], _time(certificate["begins"]), _time(certificate["ends"]))
+            for certificate in value["certificates"]
         ),
     )
 
 
 def _time(text: str) -> datetime:
-    found = datetime.fromisoformat(text)
-    if found.tzinfo is None:
+    when = datetime.fromisoformat(text)
+    if when.tzinfo is None:
         raise ValueError(text)
-    return found
+    return when

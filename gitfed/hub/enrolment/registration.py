@@ -105,7 +105,7 @@ class _Desk:
         result: bytes | Refusal = Refusal.TOKEN
         if token is not None:
             declared = asked.cluster in repo.clusters
-            result = await self._agents.ledger.changed(lambda found: self._enrol(found, token, asked, declared))
+            result = await self._agents.ledger.changed(lambda ledger: self._enrol(ledger, token, asked, declared))
         if isinstance(result, Refusal):
             self._throttle.failed(client)
             _note(request, asked.cluster, shown[0] if shown else "", f"refused: {result.name.lower()}")
@@ -159,7 +159,7 @@ class _Desk:
 
     async def unregister(self, request: web.Request) -> web.StreamResponse:
         cluster = routes.agent(request)
-        await self._agents.ledger.changed(lambda found: (found.without_cluster(cluster), None))
+        await self._agents.ledger.changed(lambda ledger: (ledger.without_cluster(cluster), None))
         _note(request, cluster, "", "unregistered")
         answer = web.Response(status=204)
         answer.force_close()
@@ -201,7 +201,7 @@ async def _asked(request: web.Request) -> _Asked | str:
         value = None
     if not isinstance(value, dict) or set(value) not in ({"cluster", "request"}, {"pool", "request"}):
         return "the body is to be JSON with cluster or pool, and request"
-    if not all(isinstance(one, str) for one in value.values()):
+    if not all(isinstance(text, str) for text in value.values()):
         return "cluster or pool, and request, are to be texts"
     pem = value["request"].encode()
     if (pool := value.get("pool")) is not None:

@@ -140,7 +140,7 @@ async def settle(folder: Path, shared: SharedLedger) -> LedgerStore:
     try:
         before = own.read()
         if own.path.exists() or not used:
-            await shared.changed(lambda found: (found.with_what_is_newer(before), None))
+            await shared.changed(lambda ledger: (ledger.with_what_is_newer(before), None))
     except ClusterError as error:
         if used:
             log.warning("the ledger of agents is not known yet", extra={"secret": str(shared), "error": error.message})

@@ -38,9 +38,9 @@ class Throttle:
 def _client(address: str) -> str:
     """Whoever has one IPv6 address has the 2⁶⁴ beside it as well."""
     try:
-        found = ipaddress.ip_address(address.partition("%")[0])
+        ip = ipaddress.ip_address(address.partition("%")[0])
     except ValueError:
         return address
-    if isinstance(found, ipaddress.IPv6Address):
-        return str(ipaddress.ip_network((found, 64), strict=False))
-    return str(found)
+    if isinstance(ip, ipaddress.IPv6Address):
+        return str(ipaddress.ip_network((ip, 64), strict=False))
+    return str(ip)

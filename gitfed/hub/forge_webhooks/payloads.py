@@ -127,7 +127,7 @@ def _of_bitbucket(event: str, document: Mapping[str, Any], ids: tuple[str, ...])
     if event in ("repo:refs_changed", "mirror:repo_synchronized"):
         repository = _object(document, "repository")
         name = f"{_text(_object(repository, 'project'), 'key')}/{_text(repository, 'slug')}"
-        return Delivery(event, tuple(_text(one, "refId") for one in _list(document, "changes")), name, ids)
+        return Delivery(event, tuple(_text(change, "refId") for change in _list(document, "changes")), name, ids)
     return Delivery(event, ids=ids, ping=event == "diagnostics:ping")
 
 
@@ -160,21 +160,21 @@ _READERS = {
 
 
 def _object(document: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    found = document.get(name)
-    if not isinstance(found, Mapping):
+    value = document.get(name)
+    if not isinstance(value, Mapping):
         raise _Malformed(f"{name} must be an object")
-    return found
+    return value
 
 
 def _list(document: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:
-    found = document.get(name)
-    if not isinstance(found, list) or not all(isinstance(one, Mapping) for one in found):
+    value = document.get(name)
+    if not isinstance(value, list) or not all(isinstance(item, Mapping) for item in value):
         raise _Malformed(f"{name} must be a list of objects")
-    return found[:_MOST_REFS]
+    return value[:_MOST_REFS]
 
 
 def _text(document: Mapping[str, Any], name: str) -> str:
-    found = document.get(name)
-    if not isinstance(found, str) or not found:
+    value = document.get(name)
+    if not isinstance(value, str) or not value:
         raise _Malformed(f"{name} must be a text")
-    return found
+    return value

@@ -33,7 +33,9 @@ class Replays:
     def look(self, forge: str, body: bytes, ids: Iterable[str]) -> Seen:
         """Whether this was seen; it is from now on. Ask only about deliveries whose signature holds."""
         names = [hashlib.sha256(body).digest()]
-        names += [hashlib.sha256(f"{forge} {one}".encode("utf-8", "surrogateescape")).digest() for one in ids]
+        names += [
+            hashlib.sha256(f"{forge} {delivery_id}".encode("utf-8", "surrogateescape")).digest() for delivery_id in ids
+        ]
         bytes_known, *id_known = [name in self._seen for name in names]
         for name in names:
             self._seen[name] = None

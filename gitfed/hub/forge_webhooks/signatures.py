@@ -53,8 +53,8 @@ class Secrets:
     def now(self) -> tuple[str, ...]:
         """Raises UsageError."""
         try:
-            found = self._path.stat()
-            version = (found.st_ino, found.st_mtime_ns, found.st_size)
+            stat = self._path.stat()
+            version = (stat.st_ino, stat.st_mtime_ns, stat.st_size)
             if version != self._read[0]:
                 self._read = version, _secrets(self._path.read_text(encoding="utf-8"), self._path)
         except (OSError, UnicodeDecodeError) as error:
@@ -64,13 +64,13 @@ class Secrets:
 
 
 def _secrets(text: str, path: Path) -> tuple[str, ...]:
-    found = tuple(line.strip() for line in text.splitlines() if line.strip())
-    if not found or any(len(one) < SHORTEST for one in found):
-        what = "holds a secret of fewer than 16 characters" if found else "is empty"
+    secrets = tuple(line.strip() for line in text.splitlines() if line.strip())
+    if not secrets or any(len(secret) < SHORTEST for secret in secrets):
+        what = "holds a secret of fewer than 16 characters" if secrets else "is empty"
         raise UsageError(f"the file of secrets {path} {what}", hint="openssl rand -hex 32")
-    if any(_is_signing_token(one) and not _key(one) for one in found):
+    if any(_is_signing_token(secret) and not _key(secret) for secret in secrets):
         raise UsageError(f"the file of secrets {path} holds a GitLab signing token whose key is not base64")
-    return found
+    return secrets
 
 
 def headers_of(forge: str) -> tuple[str, ...]:
@@ -85,7 +85,7 @@ def holds(forge: str, headers: Mapping[str, str], body: bytes, secrets: Sequence
     for name, prefix in _HMAC[forge]:
         given = headers.get(name)
         if given is not None:
-            return _is_one_of(given, [prefix + _digest(one.encode(), body).hex() for one in secrets])
+            return _is_one_of(given, [prefix + _digest(secret.encode(), body).hex() for secret in secrets])
     return False
 
 
@@ -93,19 +93,21 @@ def _of_gitlab(headers: Mapping[str, str], body: bytes, secrets: Sequence[str], 
     signature = headers.get("webhook-signature")
     if signature is None:
         # A signing token never goes along with a delivery; what does go along is no signing token.
-        return _is_one_of(headers.get("X-Gitlab-Token", ""), [one for one in secrets if not _is_signing_token(one)])
+        return _is_one_of(
+            headers.get("X-Gitlab-Token", ""), [secret for secret in secrets if not _is_signing_token(secret)]
+        )
     sent = headers.get("webhook-timestamp", "")
     if not (sent.isascii() and sent.isdecimal() and len(sent) < 16) or abs(now - int(sent)) > _OLDEST:
         return False
     signed = _bytes(f"{headers.get('webhook-id', '')}.{sent}.") + body
-    keys = [_key(one) for one in secrets if _is_signing_token(one)]
+    keys = [_key(secret) for secret in secrets if _is_signing_token(secret)]
     expected = [f"v1,{base64.b64encode(_digest(key, signed)).decode()}" for key in keys]
     return any(_is_one_of(given, expected) for given in signature.split(" ", _MOST_SIGNATURES)[:_MOST_SIGNATURES])
 
 
 def _is_one_of(given: str, expected: Sequence[str]) -> bool:
     """All are compared, whichever it is."""
-    return sum(hmac.compare_digest(_bytes(given), one.encode()) for one in expected) > 0
+    return sum(hmac.compare_digest(_bytes(given), signature.encode()) for signature in expected) > 0
 
 
 def _digest(key: bytes, content: bytes) -> bytes:

@@ -169,11 +169,11 @@ def _of_agents(running: Running, value: Callable[[AgentPresence], int]) -> _Read
 
 def _certificates(running: Running) -> _Read:
     def read() -> Iterator[Sample]:
-        found, repo = running.certificates(), running.repo
+        ends_by_agent, repo = running.certificates(), running.repo
         if repo is None:
             return
-        for name in agents.clusters(repo, found):
-            if (ends := agents.certificate_ends(name, repo, found)) is not None:
+        for name in agents.clusters(repo, ends_by_agent):
+            if (ends := agents.certificate_ends(name, repo, ends_by_agent)) is not None:
                 yield (name,), ends.timestamp()
 
     return read
@@ -182,7 +182,7 @@ def _certificates(running: Running) -> _Read:
 def _pools(running: Running) -> _Read:
     def read() -> Iterator[Sample]:
         repo = running.repo
-        counts = Counter(one.pool for one in repo.clusters.values() if one.pool) if repo is not None else {}
+        counts = Counter(cluster.pool for cluster in repo.clusters.values() if cluster.pool) if repo is not None else {}
         for pool, count in counts.items():
             yield (pool,), count
 
@@ -191,13 +191,13 @@ def _pools(running: Running) -> _Read:
 
 def _pool_members(running: Running) -> _Read:
     def read() -> Iterator[Sample]:
-        found: dict[str, set[str]] = {}
+        members: dict[str, set[str]] = {}
         for member in running.engine.fleet.members.values() if running.engine is not None else ():
             if isinstance(member, PulledMember) and member.cluster.pool:
-                there = found.setdefault(member.cluster.pool, set())
+                there = members.setdefault(member.cluster.pool, set())
                 if member.agent.connected:
                     there.add(member.agent.presence.holding.member)
-        for pool, there in found.items():
+        for pool, there in members.items():
             yield (pool,), len(there)
 
     return read

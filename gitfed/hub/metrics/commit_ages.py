@@ -26,7 +26,7 @@ class CommitAges:
         while True:
             engine = self._running.engine
             if engine is not None:
-                held = {str(one.get("commit", "")) for one in self._results(engine).values()} - {""}
+                held = {str(result.get("commit", "")) for result in self._results(engine).values()} - {""}
                 self._made = {commit: when for commit, when in self._made.items() if commit in held}
                 for commit in held - self._made.keys():
                     self._made[commit] = await asyncio.to_thread(_time_of, engine, Commit(commit))

@@ -16,16 +16,16 @@ def metrics(running: Running) -> tuple[Metric, ...]:
 
     def held() -> Iterator[Sample]:
         plan = running.plan
-        found: Counter[str] = Counter()
+        by_gate: Counter[str] = Counter()
         for gate in plan.gates if plan is not None else ():
             # Of quotas there are as many as namespaces: their names are no label's values.
-            found["quota" if gate.name.startswith("quota ") else gate.name] += gate.held
-        yield from (((name,), count) for name, count in sorted(found.items()))
+            by_gate["quota" if gate.name.startswith("quota ") else gate.name] += gate.held
+        yield from (((name,), count) for name, count in sorted(by_gate.items()))
 
     def problems() -> Iterator[Sample]:
         plan = running.plan
-        found = Counter(problem.severity for problem in plan.problems) if plan is not None else Counter()
-        yield from (((severity.value,), found[severity]) for severity in Severity)
+        by_severity = Counter(problem.severity for problem in plan.problems) if plan is not None else Counter()
+        yield from (((severity.value,), by_severity[severity]) for severity in Severity)
 
     def workloads() -> Iterator[Sample]:
         plan = running.plan
@@ -83,5 +83,5 @@ def metrics(running: Running) -> tuple[Metric, ...]:
     )
 
 
-def _each(found: Mapping[str, Histogram]) -> Iterator[Sample]:
-    yield from (((name,), histogram) for name, histogram in list(found.items()))
+def _each(histograms: Mapping[str, Histogram]) -> Iterator[Sample]:
+    yield from (((name,), histogram) for name, histogram in list(histograms.items()))

@@ -95,13 +95,13 @@ class Situation:
         or they did not when the plan was made."""
         facts = self.facts
         silent = {name for name in self.plan.clusters if name not in facts or facts[name].reach is Reach.UNKNOWN}
-        unseen = {one.cluster for one in self.plan.changes or () if one.reason.code is ReasonCode.NOT_OBSERVED}
+        unseen = {change.cluster for change in self.plan.changes or () if change.reason.code is ReasonCode.NOT_OBSERVED}
         return silent | unseen | set(self.unread)
 
 
 def of(situation: Situation) -> dict[str, Condition]:
     """By key."""
-    found = [
+    holding = [
         *_held(situation.plan),
         *_rejected(situation),
         *_failed(situation),
@@ -110,7 +110,7 @@ def of(situation: Situation) -> dict[str, Condition]:
         *_evicted(situation.decisions),
         *_applied(situation),
     ]
-    return {condition.key: condition for condition in found}
+    return {condition.key: condition for condition in holding}
 
 
 def _held(plan: Plan) -> Iterator[Condition]:
@@ -178,7 +178,9 @@ def _unreachable(situation: Situation) -> Iterator[Condition]:
     for cluster in situation.plan.clusters:
         facts = situation.facts.get(cluster)
         if facts is not None and not facts.assumed and facts.reach is not Reach.READY:
-            says = [one.message for one in facts.conditions if one.type == "Ready" and one.message]
+            says = [
+                condition.message for condition in facts.conditions if condition.type == "Ready" and condition.message
+            ]
             what = "does not answer" if facts.reach is Reach.UNKNOWN else "answers, and is not ready"
             yield Condition(
                 Event.UNREACHABLE, cluster, f"cluster {cluster} {what}", _some(says), (cluster,), facts.reach.value

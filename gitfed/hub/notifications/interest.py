@@ -21,7 +21,10 @@ def of(notification: Notification, repo: RepoSnapshot, conditions: Mapping[str, 
         if matches is None or not condition.clusters:
             return True
         declared = (repo.clusters[name] for name in condition.clusters if name in repo.clusters)
-        return any(matches(cluster.candidate(one, ClusterFacts(one.metadata.name))) for one in declared)
+        return any(
+            matches(cluster.candidate(declared_cluster, ClusterFacts(declared_cluster.metadata.name)))
+            for declared_cluster in declared
+        )
 
     return {
         key: condition

@@ -18,23 +18,27 @@ _MARKUP = str.maketrans({"<": "‹", ">": "›", "@": "＠", "[": "(", "]": ")",
 
 def lines(federation: str, news: Sequence[News]) -> Message:
     """For people."""
-    began = [one for one in news if not one.over]
+    began = [line for line in news if not line.over]
     kind = (
-        "success" if not began else "failure" if any(one.condition.severity == "error" for one in began) else "warning"
+        "success"
+        if not began
+        else "failure"
+        if any(line.condition.severity == "error" for line in began)
+        else "warning"
     )
-    if began and all(one.condition.severity == "info" for one in began):
+    if began and all(line.condition.severity == "info" for line in began):
         kind = "info"
     first = news[0]
     title = f"gitfed {federation}: {_plain(_headline(first))}"
     if len(news) > 1:
         title += f" (and {len(news) - 1} more)"
     body = []
-    for one in news:
-        when = f"{one.began:%Y-%m-%d %H:%M:%S} UTC"
-        if one.ended is not None:
-            when += f" to {one.ended:%Y-%m-%d %H:%M:%S} UTC"
-        body.append(f"{_plain(_headline(one))}\n  {when}")
-        body += [f"  {_plain(line)}" for line in one.condition.details if not one.over]
+    for item in news:
+        when = f"{item.began:%Y-%m-%d %H:%M:%S} UTC"
+        if item.ended is not None:
+            when += f" to {item.ended:%Y-%m-%d %H:%M:%S} UTC"
+        body.append(f"{_plain(_headline(item))}\n  {when}")
+        body += [f"  {_plain(line)}" for line in item.condition.details if not item.over]
     return Message(title, "\n".join(body), kind)
 
 

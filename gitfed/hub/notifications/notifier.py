@@ -83,22 +83,22 @@ class Notifier:
             return
         if self._outboxes is None:
             self._outboxes = await asyncio.to_thread(self._load)
-        now, known = self._now(), self._outboxes
+        now, outboxes = self._now(), self._outboxes
         present = conditions.of(situation) if repo.notifications else {}
         changed = False
         for notification in repo.notifications:
             name = notification.metadata.name
-            is_new = name not in known
-            told = known.setdefault(name, Outbox())
+            is_new = name not in outboxes
+            told = outboxes.setdefault(name, Outbox())
             concerned = interest.of(notification, repo, present)
             changed |= told.see(concerned, situation.unknown, now, new=is_new) or is_new
-        for name in known.keys() - {one.metadata.name for one in repo.notifications}:
+        for name in outboxes.keys() - {notification.metadata.name for notification in repo.notifications}:
             self._forget(name)
             changed = True
         if changed:
             await self._save()
         for notification in repo.notifications:
-            self._begin(notification, situation.federation, known[notification.metadata.name], now)
+            self._begin(notification, situation.federation, outboxes[notification.metadata.name], now)
 
     def _begin(self, notification: Notification, federation: str, told: Outbox, now: datetime) -> None:
         name = notification.metadata.name
@@ -117,7 +117,7 @@ class Notifier:
         delivered = False
         try:
             async with asyncio.timeout(_LONGEST):
-                await send(notification, self._folder, federation, news, lambda one: told.taken(one, self._now()))
+                await send(notification, self._folder, federation, news, lambda line: told.taken(line, self._now()))
         except (errors.DeliveryError, TimeoutError) as error:
             counts[name, "failed"] += 1
             self._put_off(name, error)
@@ -178,7 +178,7 @@ class Notifier:
             document = orjson.loads(self._path.read_bytes())
             if document["schemaVersion"] != _VERSION:
                 raise ValueError("written by another version")
-            return {str(name): outbox.read(one) for name, one in document["notifications"].items()}
+            return {str(name): outbox.read(entry) for name, entry in document["notifications"].items()}
         except FileNotFoundError:
             return {}
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
@@ -198,7 +198,7 @@ class Notifier:
     async def _write(self) -> None:
         async with self._writing:
             if self._outboxes is not None:
-                told = {name: one.as_json() for name, one in self._outboxes.items()}
+                told = {name: kept.as_json() for name, kept in self._outboxes.items()}
                 await self._write_down(orjson.dumps({"schemaVersion": _VERSION, "notifications": told}))
 
     async def _write_down(self, content: bytes) -> None:
@@ -222,11 +222,11 @@ async def send(
     target = await asyncio.to_thread(notify.target, folder, notification.spec.target)
     if notification.spec.provider == "Apprise":
         await services.send(target, messages.lines(federation, news))
-        for one in news:
-            taken(one)
+        for line in news:
+            taken(line)
         return
-    by_id = {one.id: one for one in news}
-    events = [messages.cloud_event(federation, one) for one in news]
+    by_id = {line.id: line for line in news}
+    events = [messages.cloud_event(federation, line) for line in news]
     async with contextlib.aclosing(cloudevents.send(target, events)) as sending:
         async for identity in sending:
             taken(by_id[identity])

@@ -97,15 +97,15 @@ class Outbox:
     def owed(self, notification: Notification, now: datetime) -> tuple[News, ...]:
         """What is to be told, the oldest first; what needs not to be told any more is forgotten."""
         spec = notification.spec
-        found = []
+        owed = []
         for key in list(self.entries):
             entry = self.entries[key]
             if entry.ended is not None and entry.told is not None and not spec.send_resolved:
                 del self.entries[key]
             elif self._is_news(entry, spec.repeat_interval, now):
-                found.append(_news(notification.metadata.name, key, entry))
-        self._owes_since = (self._owes_since or now) if found else None
-        return tuple(found[:_MOST_TOLD])
+                owed.append(_news(notification.metadata.name, key, entry))
+        self._owes_since = (self._owes_since or now) if owed else None
+        return tuple(owed[:_MOST_TOLD])
 
     @staticmethod
     def _is_news(entry: Entry, again: timedelta, now: datetime) -> bool:
@@ -168,21 +168,25 @@ class Outbox:
 def read(document: Any) -> Outbox:
     """What `as_json` made. Raises ValueError, KeyError, TypeError."""
     outbox = Outbox(sent_at=moment.read(document["sentAt"]))
-    for one in document["entries"]:
+    for entry in document["entries"]:
         condition = Condition(
-            Event(one["event"]),
-            str(one["about"]),
-            str(one["summary"]),
-            tuple(map(str, one["details"])),
-            tuple(map(str, one["clusters"])),
-            str(one["essence"]),
+            Event(entry["event"]),
+            str(entry["about"]),
+            str(entry["summary"]),
+            tuple(map(str, entry["details"])),
+            tuple(map(str, entry["clusters"])),
+            str(entry["essence"]),
         )
-        began = moment.read(one["began"])
+        began = moment.read(entry["began"])
         if began is None:
             raise ValueError("an entry without its beginning")
-        told = one["told"]
+        told = entry["told"]
         outbox.entries[condition.key] = Entry(
-            condition, began, moment.read(one["ended"]), None if told is None else str(told), moment.read(one["toldAt"])
+            condition,
+            began,
+            moment.read(entry["ended"]),
+            None if told is None else str(told),
+            moment.read(entry["toldAt"]),
         )
     return outbox
 

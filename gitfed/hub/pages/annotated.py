@@ -41,15 +41,15 @@ def lines(body: Body, template: Body | None, edits: Sequence[LineOrigin], place:
     template stands."""
     text = yaml.dump(body)
     paths = dict(_paths(yaml.places(text.encode())))
-    found: list[Line] = []
+    annotated: list[Line] = []
     path: Path = ()
     for number, line in enumerate(text.splitlines(), start=1):
         path = paths.get(number, path)
         if template is not None and _same(_at(body, path), _at(template, path)):
-            found.append(Line(number, line, place(path), edited=False))
+            annotated.append(Line(number, line, place(path), edited=False))
         else:
-            found.append(Line(number, line, _whose(path, edits), edited=True))
-    return found
+            annotated.append(Line(number, line, _whose(path, edits), edited=True))
+    return annotated
 
 
 def _paths(trees: tuple[yaml.Position, ...]) -> Iterator[tuple[int, Path]]:
@@ -73,13 +73,13 @@ def _at(value: Any, path: Path) -> Any:
     return value
 
 
-def _same(one: Any, other: Any) -> bool:
+def _same(shown: Any, written: Any) -> bool:
     """A mapping or list begins where the template's does; what is in it is looked at on its own lines."""
-    if one is _MISSING or other is _MISSING:
+    if shown is _MISSING or written is _MISSING:
         return False
-    if isinstance(one, dict | list):
-        return isinstance(other, type(one))
-    return bool(one == other)
+    if isinstance(shown, dict | list):
+        return isinstance(written, type(shown))
+    return bool(shown == written)
 
 
 def _whose(path: Path, edits: Sequence[LineOrigin]) -> str:
@@ -88,10 +88,10 @@ def _whose(path: Path, edits: Sequence[LineOrigin]) -> str:
         return "gitfed: whose it is"
     if words in (("metadata",), ("metadata", "labels")) or words == ():
         return "gitfed: whose it is"
-    could = [one for one in edits if _could(one, words)]
-    certain = [one for one in could if one["what"] in _BY_FIELD or one["by"] == "replicas"]
+    could = [edit for edit in edits if _could(edit, words)]
+    certain = [edit for edit in could if edit["what"] in _BY_FIELD or edit["by"] == "replicas"]
     named = certain or could
-    return " or ".join(dict.fromkeys(_called(one) for one in named)) or "gitfed"
+    return " or ".join(dict.fromkeys(_called(edit) for edit in named)) or "gitfed"
 
 
 def _could(edit: LineOrigin, words: tuple[str, ...]) -> bool:

@@ -55,16 +55,16 @@ def route(frame: Frame, desk: Desk) -> Route:
     async def show(request: web.Request) -> web.StreamResponse:
         now = desk.now()
         most = min(_MOST, paging.number(request, "most", _USUAL))
-        found: tuple[Source, ...] = ()
+        sources: tuple[Source, ...] = ()
         read = 0
         if now is not None:
             sight = desk.sight(routes.rights(request), now)
             try:
-                found, read = await desk.aside(lambda: _look(now, sight, most))
+                sources, read = await desk.aside(lambda: _look(now, sight, most))
             except SourceError as error:
                 raise web.HTTPServiceUnavailable(text="the state branch cannot be read now") from error
         older = min(_MOST, most * 2) if read == most and most < _MOST else 0
-        return frame.page(request, "commits.html", sources=found, older=older)
+        return frame.page(request, "commits.html", sources=sources, older=older)
 
     return Route("GET", "/ui/commits", show, needs=Right.VIEW)
 
@@ -72,20 +72,20 @@ def route(frame: Frame, desk: Desk) -> Route:
 def _look(now: Moment, sight: Sight, most: int) -> tuple[tuple[Source, ...], int]:
     entries = timeline.decisions(now, sight, None, most)["entries"]
     # What people wrote speaks of whatever the commit is about.
-    told = _written(now, {_source(one) for one in entries} - {""}) if sight.everything else {}
-    found = []
+    told = _written(now, {_source(entry) for entry in entries} - {""}) if sight.everything else {}
+    sources = []
     for name, steps in groupby(entries, key=_source):
         info = told.get(name)
-        found.append(
+        sources.append(
             Source(
                 name,
                 info.subject if info is not None else "",
                 info.author.partition(" <")[0] if info is not None else "",
                 bool(name) and now.repo.commit.startswith(name),
-                tuple(_step(now, one) for one in steps),
+                tuple(_step(now, entry) for entry in steps),
             )
         )
-    return tuple(found), len(entries)
+    return tuple(sources), len(entries)
 
 
 def _source(entry: EntryView) -> str:
@@ -101,17 +101,17 @@ def _written(now: Moment, names: Iterable[str]) -> dict[str, CommitInfo]:
         path = now.engine.reader.repository.path
     if path is None:
         return {}
-    found = {}
+    infos = {}
     repository = git.Repository.open(path)
     try:
         for name in names:
             try:
-                found[name] = repository.info(repository.resolve(name))
+                infos[name] = repository.info(repository.resolve(name))
             except SourceError:
                 continue  # a history that was rewritten
     finally:
         repository.close()
-    return found
+    return infos
 
 
 def _step(now: Moment, entry: EntryView) -> Step:

@@ -83,20 +83,20 @@ def of(running: Running, binding: Binding, changes: Iterable[Change]) -> dict[Cl
     engine = running.engine
     live: Mapping[ClusterName, LiveObject] = engine.fleet.copies(binding.key) if engine is not None else {}
     left = {change.cluster: change for change in changes}
-    seen = {one.cluster: one for one in _seen(running, binding.key)}
+    seen = {observed.cluster: observed for observed in _seen(running, binding.key)}
     wanted = {share.cluster: share.replicas for share in binding.shares}
-    found = {}
+    states = {}
     for name in sorted({*wanted, *seen}):
         state, message = _state(seen.get(name), left.get(name), live.get(name), _failure(running, name, binding.key))
-        found[name] = Copy(name, wanted.get(name), _ready(seen.get(name), binding), state, message)
-    return found
+        states[name] = Copy(name, wanted.get(name), _ready(seen.get(name), binding), state, message)
+    return states
 
 
 def _seen(running: Running, key: ObjectKey) -> Iterator[_Seen]:
     if running.engine is not None and (status := running.engine.statuses.get(key)) is not None:
-        for one in status.copies:
-            said = one.message if not one.applied else "" if one.health == "Healthy" else one.health_message
-            yield _Seen(one.cluster, one.applied, one.health, said, one.status)
+        for copy in status.copies:
+            said = copy.message if not copy.applied else "" if copy.health == "Healthy" else copy.health_message
+            yield _Seen(copy.cluster, copy.applied, copy.health, said, copy.status)
         return
     recorded = running.decisions.statuses.get(key) or {}
     for item in recorded.get("aggregatedStatus") or ():

@@ -55,7 +55,7 @@ def route(frame: Frame, desk: Desk, happenings: Happenings) -> Route:
         sight = desk.sight(routes.rights(request), now)
 
         def form() -> dict[str, Any]:
-            rows = [_row(now, one) for one in now.candidates if sight.cluster(one.name)]
+            rows = [_row(now, candidate) for candidate in now.candidates if sight.cluster(candidate.name)]
             return {
                 "rows": rows,
                 "figures": _figures(now, rows, sight),
@@ -67,30 +67,30 @@ def route(frame: Frame, desk: Desk, happenings: Happenings) -> Route:
     return Route("GET", "/ui", fleet, needs=Right.VIEW)
 
 
-def _row(now: Moment, one: Candidate) -> Row:
-    mark, words = _STATES[one.reach]
-    if one.facts is None or one.facts.assumed:
+def _row(now: Moment, cluster: Candidate) -> Row:
+    mark, words = _STATES[cluster.reach]
+    if cluster.facts is None or cluster.facts.assumed:
         mark, words = "unknown", "Not looked at"
     says = []
-    known = now.live.get(one.name) if now.live is not None else None
-    if known is not None and known.error and one.reach is not Reach.READY:
-        says.append(now.hidden.text(known.error))
-    covering = (operator_orders.EVERYTHING, operator_orders.CLUSTER + one.name)
+    live = now.live.get(cluster.name) if now.live is not None else None
+    if live is not None and live.error and cluster.reach is not Reach.READY:
+        says.append(now.hidden.text(live.error))
+    covering = (operator_orders.EVERYTHING, operator_orders.CLUSTER + cluster.name)
     held = [order for order in now.decisions.suspensions if order.of in covering]
     if held:
         mark, words = "held", f"{words}, suspended"
         says += [str(order) for order in held]
-    member = now.engine.fleet.members.get(one.name) if now.engine is not None else None
-    result = now.results.get(one.name, {})
+    member = now.engine.fleet.members.get(cluster.name) if now.engine is not None else None
+    result = now.results.get(cluster.name, {})
     commit, outcome = str(result.get("commit") or ""), str(result.get("outcome") or "")
     current = outcome == "applied" and not result.get("unfinished") and commit == now.repo.commit
     return Row(
-        one,
+        cluster,
         mark,
         words,
         tuple(says),
-        tuple(_amounts(one)),
-        now.index.objects[one.name],
+        tuple(_amounts(cluster)),
+        now.index.objects[cluster.name],
         member.worker.pending if member is not None and member.worker is not None else 0,
         commit,
         outcome,
@@ -98,21 +98,21 @@ def _row(now: Moment, one: Candidate) -> Row:
     )
 
 
-def _amounts(one: Candidate) -> list[tuple[str, Amount | None]]:
-    room = capacity.of_cluster(one.facts)
-    found: list[tuple[str, Amount | None]] = []
+def _amounts(cluster: Candidate) -> list[tuple[str, Amount | None]]:
+    utilization = capacity.of_cluster(cluster.facts)
+    amounts: list[tuple[str, Amount | None]] = []
     for name, label in (("cpu", "CPU"), ("memory", "Memory"), ("pods", "Pods")):
-        part = room.get(name) if room is not None else None
-        known = part is not None and part.percent is not None
-        found.append(
+        part = utilization.get(name) if utilization is not None else None
+        measured = part is not None and part.percent is not None
+        amounts.append(
             (
                 label,
                 Amount(capacity.amount(name, part.asked), capacity.amount(name, part.offered), part.percent or 0)
-                if known and part is not None
+                if measured and part is not None
                 else None,
             )
         )
-    return found
+    return amounts
 
 
 def _figures(now: Moment, rows: list[Row], sight: Sight) -> dict[str, Any]:

@@ -56,7 +56,7 @@ _UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u20
 def _clean(value: object) -> str:
     """A value as text, in which nothing hides or turns the direction of reading."""
     text = "" if value is None else value if isinstance(value, str) else str(value)
-    return _UNSEEN.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+    return _UNSEEN.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
 def _environment() -> jinja2.Environment:
@@ -167,8 +167,8 @@ class Frame:
         turn = request.headers.get(TURN_HEADER, "")
         since = int(turn) if turn.isascii() and turn.isdecimal() and len(turn) < 16 else 0
         # Not packed: what a caller types into the address stands in one body with their token.
-        found = await self._desk.answer(asked, write, since=since, packs=False)
-        body = found.body
+        formed = await self._desk.answer(asked, write, since=since, packs=False)
+        body = formed.body
         for hole, value in ((_TOKEN, routes.csrf_token(request)), (_NAME, routes.caller(request).name)):
             body = body.replace(hole.encode(), str(markupsafe.escape(_clean(value))).encode())
         return web.Response(body=body, content_type="text/html", charset="utf-8", headers=_HEADERS)

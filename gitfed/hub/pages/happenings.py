@@ -46,14 +46,14 @@ class Happenings:
 
     def seen(self, now: Moment, sight: Sight, *, most: int, key: ObjectKey | None = None) -> list[Happening]:
         """Newest first."""
-        found = []
-        for one in reversed(self._known):
-            if (key is None or one.key == key) and sight.copy(one.cluster, one.key.namespace):
-                why = now.hidden.text(one.why) if sight.whole(one.key.namespace) else ""
-                found.append(one._replace(why=why))
-                if len(found) == most:
+        shown = []
+        for happening in reversed(self._known):
+            if (key is None or happening.key == key) and sight.copy(happening.cluster, happening.key.namespace):
+                why = now.hidden.text(happening.why) if sight.whole(happening.key.namespace) else ""
+                shown.append(happening._replace(why=why))
+                if len(shown) == most:
                     break
-        return found
+        return shown
 
 
 def _of(when: datetime, change: Change, result: ApplyResult) -> Happening:

@@ -111,25 +111,29 @@ def _look(running: Running, now: Moment, sight: Sight, key: ObjectKey, cluster: 
     view = single.object_of(now, sight, key)
     why = single.explanation(now, sight, key)
     whole = sight.whole(key.namespace)
-    changes = [one for one in now.plan.changes or () if one.key == key]
-    found = copies.of(running, now.plan.bindings[key], changes)
+    changes = [change for change in now.plan.changes or () if change.key == key]
+    states = copies.of(running, now.plan.bindings[key], changes)
     shown = [
-        _with(one, now.hidden.text(one.message) if whole else "")
-        for name, one in found.items()
+        _with(state, now.hidden.text(state.message) if whole else "")
+        for name, state in states.items()
         if sight.copy(name, key.namespace)
     ]
     kept = _kept(view, changes, sight)
-    shown = [one for one in shown if one.cluster not in kept]
-    numbers = {one["name"]: one for one in why["placement"]["clusters"]} if why["placement"] is not None else {}
+    shown = [state for state in shown if state.cluster not in kept]
+    numbers = (
+        {cluster_numbers["name"]: cluster_numbers for cluster_numbers in why["placement"]["clusters"]}
+        if why["placement"] is not None
+        else {}
+    )
     getting = [name for manifest in view["manifests"] for name in manifest["clusters"]]
     chosen = cluster if cluster in getting else min(getting, default="")
-    manifest = next((one for one in view["manifests"] if chosen in one["clusters"]), None)
+    manifest = next((manifest for manifest in view["manifests"] if chosen in manifest["clusters"]), None)
     return Seen(
         key,
         view,
         why,
         numbers,
-        any(one["room"] is not None for one in numbers.values()),
+        any(cluster_numbers["room"] is not None for cluster_numbers in numbers.values()),
         _free(now),
         tuple(shown),
         tuple(kept[name] for name in sorted(kept)),
@@ -145,21 +149,24 @@ def _kept(view: ObjectView, changes: Sequence[Change], sight: Sight) -> dict[Clu
     """As decisions tell, and as a look into the clusters tells where there was one."""
     binding = view["binding"]
     space = binding["resource"]["namespace"]
-    found = {one["name"]: KeptCopy(one["name"], one["replicas"], one["reason"]) for one in binding["kept"]}
+    kept = {share["name"]: KeptCopy(share["name"], share["replicas"], share["reason"]) for share in binding["kept"]}
     for reasons in kept_copies.of_changes(changes).values():
         for name, reason in reasons.items():
             if sight.copy(name, space):
-                replicas = found[name].replicas if name in found else None
-                found[name] = KeptCopy(name, replicas, str(reason) if sight.whole(space) else "")
+                replicas = kept[name].replicas if name in kept else None
+                kept[name] = KeptCopy(name, replicas, str(reason) if sight.whole(space) else "")
     getting = {share["name"] for share in binding["clusters"]}
-    return {name: one for name, one in found.items() if name not in getting}
+    return {name: kept_object for name, kept_object in kept.items() if name not in getting}
 
 
 def _steps(now: Moment, sight: Sight, story: Story) -> list[Step] | None:
     """Newest first; None: nothing is known."""
     if story.told is None:
         return None
-    return [Step(one, _mark(one), now.hidden.text(one["message"])) for one in timeline.seen(story.told, sight)[:_TOLD]]
+    return [
+        Step(event, _mark(event), now.hidden.text(event["message"]))
+        for event in timeline.seen(story.told, sight)[:_TOLD]
+    ]
 
 
 def _mark(event: EventView) -> str:
@@ -167,17 +174,17 @@ def _mark(event: EventView) -> str:
 
 
 def _free(now: Moment) -> dict[ClusterName, str]:
-    found = {}
-    for one in now.candidates:
-        room = capacity.of_cluster(one.facts) or {}
+    free = {}
+    for candidate in now.candidates:
+        utilization = capacity.of_cluster(candidate.facts) or {}
         parts = (("cpu", "CPU"), ("memory", "memory"))
         left = [
-            f"{capacity.amount(name, max(0, room[name].offered - room[name].asked))} {word}"
+            f"{capacity.amount(name, max(0, utilization[name].offered - utilization[name].asked))} {word}"
             for name, word in parts
-            if name in room
+            if name in utilization
         ]
-        found[one.name] = ", ".join(left)
-    return found
+        free[candidate.name] = ", ".join(left)
+    return free
 
 
 def _with(copy: Copy, message: str) -> Copy:

@@ -84,7 +84,7 @@ def _without_result(back: str) -> str:
 
 
 def _done(given: OrderView) -> str:
-    what = ", ".join("everything" if one == EVERYTHING else one for one in given["of"])
+    what = ", ".join("everything" if target == EVERYTHING else target for target in given["of"])
     match given["order"]:
         case "suspend":
             return f"{what}: suspended, nothing is written to it until somebody resumes it"

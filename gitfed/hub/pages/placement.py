@@ -136,11 +136,11 @@ class Judged:
         status = now.engine.statuses.get(binding.key) if now.engine is not None else None
         if status is None:
             return False
-        known = self._known.get(binding.key)
-        if known is None or known[0] is not status or known[1] is not binding:
-            sick = not status.fully_applied.status or any(one.health == "Unhealthy" for one in status.copies)
-            known = self._known[binding.key] = (status, binding, sick)
-        return known[2]
+        judged = self._known.get(binding.key)
+        if judged is None or judged[0] is not status or judged[1] is not binding:
+            sick = not status.fully_applied.status or any(copy.health == "Unhealthy" for copy in status.copies)
+            judged = self._known[binding.key] = (status, binding, sick)
+        return judged[2]
 
 
 def _keys(now: Moment, sight: Sight, asked: Asked, judged: Judged) -> Sequence[ObjectKey]:
@@ -149,7 +149,7 @@ def _keys(now: Moment, sight: Sight, asked: Asked, judged: Judged) -> Sequence[O
     if sight.everything and asked.is_for_all:
         return candidates
     wanted = asked.text.lower()
-    found = []
+    keys = []
     for key in candidates:
         binding = now.plan.bindings[key]
         if (asked.namespace and key.namespace != asked.namespace) or (asked.kind and key.kind != asked.kind):
@@ -161,8 +161,8 @@ def _keys(now: Moment, sight: Sight, asked: Asked, judged: Judged) -> Sequence[O
         if asked.show == "attention" and not judged.needs_attention(now, binding):
             continue
         if sight.binding(binding):
-            found.append(key)
-    return found
+            keys.append(key)
+    return keys
 
 
 def _matrix(running: Running, now: Moment, sight: Sight, asked: Asked, judged: Judged) -> Matrix:
@@ -193,10 +193,10 @@ def _row(
     columns: tuple[ClusterName, ...],
 ) -> Row:
     binding = now.plan.bindings[key]
-    known = copies.of(running, binding, changes)
-    seen = {name: one for name, one in known.items() if sight.copy(name, key.namespace)}
-    wanted = [one.wanted for one in seen.values() if one.wanted is not None]
-    ready = [one.ready for one in seen.values() if one.ready is not None]
+    states = copies.of(running, binding, changes)
+    seen = {name: state for name, state in states.items() if sight.copy(name, key.namespace)}
+    wanted = [state.wanted for state in seen.values() if state.wanted is not None]
+    ready = [state.ready for state in seen.values() if state.ready is not None]
     failed = binding.condition.message if binding.condition is not None and not binding.condition.status else ""
     return Row(
         binding,
@@ -214,5 +214,5 @@ def _namespaces(now: Moment, sight: Sight) -> tuple[str, ...]:
 
 
 def _regions(now: Moment, sight: Sight) -> tuple[str, ...]:
-    found = {one.spec.region or "" for name, one in now.repo.clusters.items() if sight.cluster(name)}
-    return tuple(sorted(found - {""}))
+    regions = {cluster.spec.region or "" for name, cluster in now.repo.clusters.items() if sight.cluster(name)}
+    return tuple(sorted(regions - {""}))

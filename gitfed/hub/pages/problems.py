@@ -57,7 +57,7 @@ def route(hub: Hub, frame: Frame, desk: Desk) -> Route:
             return {
                 "seen": seen,
                 "approves": ordering.offers_approval(hub, giver),
-                "resumes": [one.of for one in seen.suspensions if ordering.offers(hub, giver, one.of)],
+                "resumes": [order.of for order in seen.suspensions if ordering.offers(hub, giver, order.of)],
                 "targets": [of for of in named if ordering.offers(hub, giver, of)],
             }
 
@@ -67,18 +67,20 @@ def route(hub: Hub, frame: Frame, desk: Desk) -> Route:
 
 
 def _look(now: Moment, sight: Sight) -> Seen:
-    found = listings.gate_list(now, sight)
-    holding: gates.GateList = {**found, "gates": [one for one in found["gates"] if one["held"]]}
+    every = listings.gate_list(now, sight)
+    holding: gates.GateList = {**every, "gates": [gate for gate in every["gates"] if gate["held"]]}
     return Seen(
         holding,
-        tuple(one for one in found["gates"] if not one["held"]),
+        tuple(gate for gate in every["gates"] if not gate["held"]),
         listings.problem_list(now, sight, Query(limit=_MOST)),
-        tuple(one for one in now.decisions.suspensions if _is_seen(one, now, sight)),
+        tuple(order for order in now.decisions.suspensions if _is_seen(order, now, sight)),
         tuple(name for name in now.plan.clusters if sight.cluster(name)),
         tuple(
-            one
-            for one in now.plan.changes or ()
-            if one.reason.code is ReasonCode.IN_USE_BY_OTHERS and sight.change(one) and sight.whole(one.key.namespace)
+            change
+            for change in now.plan.changes or ()
+            if change.reason.code is ReasonCode.IN_USE_BY_OTHERS
+            and sight.change(change)
+            and sight.whole(change.key.namespace)
         )[:_MOST],
     )
 

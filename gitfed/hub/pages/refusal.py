@@ -15,7 +15,7 @@ from gitfed.hub.server import Hub
 def of(hub: Hub, frame: Frame) -> Callable[..., web.Response]:
     def refusal(request: web.Request, status: int, text: str, back: str = "") -> web.Response:
         settings = hub.options.oidc
-        known = request.get(routes.CALLER)
+        caller = request.get(routes.CALLER)
         wanted = request.path_qs if request.method == "GET" and not request.path.startswith("/login") else "/ui"
         # A browser that another site sent here leaves our cookie out; once it asks again by itself, it does not.
         arriving = (
@@ -30,7 +30,7 @@ def of(hub: Hub, frame: Frame) -> Callable[..., web.Response]:
             status=status,
             code=status,
             text=text.strip(),
-            known=known,
+            known=caller,
             back=back,
             arriving=arriving,
             wanted=wanted,

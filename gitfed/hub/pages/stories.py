@@ -54,15 +54,15 @@ class Stories:
         self._reading: dict[ObjectKey, asyncio.Task[None]] = {}
 
     async def of(self, now: Moment, key: ObjectKey) -> Story:
-        known = self._known.get(key)
-        if known is not None and known.turn == self._desk.turn and self._clock() - known.read < _LONGEST:
-            return Story(known.told)
+        read = self._known.get(key)
+        if read is not None and read.turn == self._desk.turn and self._clock() - read.read < _LONGEST:
+            return Story(read.told)
         task = self._reading.get(key)
         if task is None:
             task = self._reading[key] = asyncio.create_task(self._read(now, key))
         await asyncio.wait({task}, timeout=_PATIENCE)
-        known = self._known.get(key)
-        return Story(known.told if known is not None else None, unfinished=not task.done())
+        read = self._known.get(key)
+        return Story(read.told if read is not None else None, unfinished=not task.done())
 
     async def _read(self, now: Moment, key: ObjectKey) -> None:
         turn, told = self._desk.turn, None

@@ -103,9 +103,9 @@ class Plays:
 
     async def of(self, now: Moment, question: Question) -> Played | None:
         """None: it takes a while yet. Raises KeyError, TooBusy."""
-        plan, known = self._over.get(question, (None, None))
+        plan, played = self._over.get(question, (None, None))
         if plan is now.plan:
-            return known
+            return played
         task = self._under_way.get(question)
         if task is None:
             task = self._under_way[question] = asyncio.create_task(self._play(now, question))
@@ -167,7 +167,7 @@ def route(frame: Frame, desk: Desk) -> Route:
 
 def _targets(now: Moment) -> tuple[str, ...]:
     """Every region, then every cluster."""
-    regions = {one.spec.region for one in now.repo.clusters.values() if one.spec.region}
+    regions = {cluster.spec.region for cluster in now.repo.clusters.values() if cluster.spec.region}
     return (*(f"region/{name}" for name in sorted(regions)), *(f"cluster/{name}" for name in sorted(now.repo.clusters)))
 
 
@@ -201,8 +201,8 @@ def _play(now: Moment, question: Question) -> Played:
 
 
 def _beats(timeline: Iterable[simulation.Moment]) -> Iterable[Beat]:
-    for after, found in groupby(timeline, key=lambda one: one.after):
-        moments = list(found)
+    for after, together in groupby(timeline, key=lambda moment: moment.after):
+        moments = list(together)
         first = _FIRST if len(moments) > _FIRST + 1 else len(moments)
         rest = tuple(moments[first:_MOST_LINES])
         yield Beat(clock(after), tuple(moments[:first]), rest, len(moments) - first - len(rest))

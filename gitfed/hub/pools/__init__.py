@@ -24,7 +24,7 @@ def capability(hub: Hub) -> Capability:
         repo = hub.running.repo
         if repo is None:
             return refusal.answer(request, 503, "the hub has read no commit yet", {"Retry-After": "5"})
-        found = sorted(name for name, cluster in repo.clusters.items() if cluster.pool == pool)
-        return web.json_response({"pool": pool, "clusters": found})
+        names = sorted(name for name, cluster in repo.clusters.items() if cluster.pool == pool)
+        return web.json_response({"pool": pool, "clusters": names})
 
     return Capability(routes=(Route("GET", PATH, clusters, agents=True),))

@@ -46,9 +46,9 @@ class AccessReviews:
     async def of(self, session: Session, caller: Caller, about: RequestInfo, verb: str) -> Verdict:
         groups = tuple(sorted(caller.groups))
         key = (session.cluster, caller.name, groups, verb, about.group, about.resource, about.namespace, about.name)
-        known = self._known.get(key)
-        if known is not None and self.clock() < known[0]:
-            return known[1]
+        remembered = self._known.get(key)
+        if remembered is not None and self.clock() < remembered[0]:
+            return remembered[1]
         task = self._asked.get(key)
         if task is None:
             task = self._asked[key] = asyncio.create_task(_ask(session, caller, about, verb))
@@ -56,7 +56,7 @@ class AccessReviews:
         verdict = await asyncio.shield(task)
         if len(self._known) >= _MOST:
             now = self.clock()
-            self._known = {one: found for one, found in self._known.items() if found[0] > now}
+            self._known = {question: remembered for question, remembered in self._known.items() if remembered[0] > now}
         if len(self._known) < _MOST:
             self._known[key] = self.clock() + (YES_HOLDS if verdict.allowed else NO_HOLDS), verdict
         return verdict
@@ -87,13 +87,13 @@ async def _ask(session: Session, caller: Caller, about: RequestInfo, verb: str) 
         return Verdict(False, error.message)
     try:
         data = await answer.content.read(_LARGEST)
-        found = orjson.loads(data)
+        review = orjson.loads(data)
         if answer.status not in (200, 201):
-            said = found.get("message") if isinstance(found, dict) else ""
+            said = review.get("message") if isinstance(review, dict) else ""
             return Verdict(
                 False, f"cluster {session.cluster}: {translate.shorten(str(said or f'HTTP {answer.status}'))}"
             )
-        return Verdict(found["status"].get("allowed") is True)
+        return Verdict(review["status"].get("allowed") is True)
     except translate.NO_ANSWER as error:
         told = translate.unreachable(session.cluster, error, server=session.connection.server)
         return Verdict(False, told.message)

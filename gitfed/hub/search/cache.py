@@ -68,8 +68,8 @@ class Kept:
 
     def is_about(self, request: RequestInfo) -> bool:
         version = f"{request.group}/{request.version}" if request.group else request.version
-        found = self.resource
-        return found is not None and found.api_version == version and found.plural == request.resource
+        resource = self.resource
+        return resource is not None and resource.api_version == version and resource.plural == request.resource
 
     def covering(self, namespace: str) -> list[Collection]:
         """Those that may hold something of it, in order; with "" all."""
@@ -97,13 +97,13 @@ class Cache:
 
     def about(self, request: RequestInfo) -> dict[ClusterName, Kept]:
         """What is kept of the resource that a request is about."""
-        return {one.cluster: one for one in self._kept.values() if one.is_about(request)}
+        return {kept.cluster: kept for kept in self._kept.values() if kept.is_about(request)}
 
     def may_be_about(self, request: RequestInfo) -> list[Kept]:
         """Of which it cannot be told yet, because the cluster was not asked which resource the kind is."""
         version = f"{request.group}/{request.version}" if request.group else request.version
-        unknown = (one for one in self._kept.values() if one.resource is None and not one.not_served)
-        return [one for one in unknown if one.selected.api_version == version]
+        unknown = (kept for kept in self._kept.values() if kept.resource is None and not kept.not_served)
+        return [kept for kept in unknown if kept.selected.api_version == version]
 
     async def run(self, repo: Callable[[], RepoSnapshot | None]) -> None:
         """A service: follows what `repo()`, the commit in force, selects."""
@@ -143,7 +143,7 @@ class Cache:
                 kept.task = asyncio.create_task(self._keep(kept))
                 self._kept[cluster, selected] = kept
         if self._copies is not None:
-            await self._copies.keep_only({one.store for one in wanted.values() if one.store is not None})
+            await self._copies.keep_only({extent.store for extent in wanted.values() if extent.store is not None})
 
     async def _drop(self, key: tuple[ClusterName, Selected]) -> None:
         kept = self._kept.pop(key)
@@ -160,9 +160,9 @@ class Cache:
         wake = reflect.Wake()
         while True:
             try:
-                found = await self._discovery(kept).resource(kept.selected.group_kind, kept.selected.api_version)
-                kept.resource, kept.trouble, kept.not_served = found, "", False
-                await self._follow(kept, found, wake)
+                resource = await self._discovery(kept).resource(kept.selected.group_kind, kept.selected.api_version)
+                kept.resource, kept.trouble, kept.not_served = resource, "", False
+                await self._follow(kept, resource, wake)
                 return
             except (errors.KindUnknown, errors.ObjectNotFound):
                 kept.not_served = True
@@ -175,21 +175,21 @@ class Cache:
             kept.collections.clear()
             await wake.pause(_AGAIN if kept.not_served else _LOOK)
 
-    async def _follow(self, kept: Kept, found: Resource, wake: reflect.Wake) -> None:
+    async def _follow(self, kept: Kept, resource: Resource, wake: reflect.Wake) -> None:
         """Raises ObjectNotFound when it is not served any more. Returns when something does not fit."""
         namespaces = kept.extent.namespaces
-        wanted = [""] if namespaces is None or not found.namespaced else sorted(namespaces)
+        wanted = [""] if namespaces is None or not resource.namespaced else sorted(namespaces)
         store = kept.extent.store
         copy = self._copies.to(store) if self._copies is not None and store is not None else None
         tasks: list[asyncio.Task[None]] = []
         for namespace in wanted:
-            made = Collection(kept.cluster, found.api_version, found.kind, self.budget, copy)
+            made = Collection(kept.cluster, resource.api_version, resource.kind, self.budget, copy)
             kept.collections[namespace] = made
-            collection = reflect.Collection(found.path(namespace), project=made.project)
+            collection = reflect.Collection(resource.path(namespace), project=made.project)
             following = reflect.follow(kept.session, collection, made, wake=wake)
             tasks.append(asyncio.create_task(following))
         try:
-            while not any(one.full for one in kept.collections.values()):
+            while not any(kept_collection.full for kept_collection in kept.collections.values()):
                 done, _ = await asyncio.wait(tasks, timeout=_LOOK, return_when=asyncio.FIRST_COMPLETED)
                 for task in done:
                     task.result()
@@ -197,19 +197,19 @@ class Cache:
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
-        for one in kept.collections.values():
-            one.clear()
-            one.full = True
-        log.warning("a kind does not fit into the search cache", extra={"cluster": kept.cluster, "kind": found.kind})
+        for kept_collection in kept.collections.values():
+            kept_collection.clear()
+            kept_collection.full = True
+        log.warning("a kind does not fit into the search cache", extra={"cluster": kept.cluster, "kind": resource.kind})
         await wake.pause(_AGAIN)
 
     def _discovery(self, kept: Kept) -> Discovery:
         """One for each cluster, so that many kinds ask it once."""
-        session, found = self._discovered.get(kept.cluster, (None, None))
-        if found is None or session is not kept.session:
-            found = Discovery(kept.session)
-            self._discovered[kept.cluster] = kept.session, found
-        return found
+        session, discovery = self._discovered.get(kept.cluster, (None, None))
+        if discovery is None or session is not kept.session:
+            discovery = Discovery(kept.session)
+            self._discovered[kept.cluster] = kept.session, discovery
+        return discovery
 
 
 def _has_ended(kept: Kept) -> bool:
@@ -217,9 +217,9 @@ def _has_ended(kept: Kept) -> bool:
 
 
 def _wanted(repo: RepoSnapshot | None) -> dict[tuple[ClusterName, Selected], Extent]:
-    found: dict[tuple[ClusterName, Selected], Extent] = {}
+    extents: dict[tuple[ClusterName, Selected], Extent] = {}
     clusters: Mapping[ClusterName, Cluster] = repo.clusters if repo is not None else {}
     for name, declared in clusters.items():
         selected = registries.of_cluster(repo.registries, declared) if repo is not None else {}
-        found.update({(name, one): extent for one, extent in selected.items()})
-    return found
+        extents.update({(name, kind): extent for kind, extent in selected.items()})
+    return extents

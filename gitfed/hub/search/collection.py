@@ -90,13 +90,13 @@ class Collection:
     def find(self, wanted: Filter) -> Iterator[Stored]:
         """In the order of an API server."""
         if wanted.name and wanted.namespace:
-            one = self._objects.get(f"{wanted.namespace}/{wanted.name}")
-            found: Iterator[Stored] = iter(() if one is None else (one,))
+            stored = self._objects.get(f"{wanted.namespace}/{wanted.name}")
+            matching: Iterator[Stored] = iter(() if stored is None else (stored,))
         else:
-            found = (self._objects[key] for key in self._keys(wanted))
+            matching = (self._objects[key] for key in self._keys(wanted))
         if wanted.labels is None:
-            return found
-        return filter(_matching(wanted.labels), found)
+            return matching
+        return filter(_matching(wanted.labels), matching)
 
     def get(self, key: str) -> Stored | None:
         return self._objects.get(key)
@@ -115,20 +115,20 @@ class Collection:
 
     def project(self, body: Body) -> tuple[str, Stored] | None:
         """Of each object of a list, while its page is read."""
-        one = self._stored(body)
-        self._read += one.size
+        stored = self._stored(body)
+        self._read += stored.size
         if self.full or not self._budget.fits(self._read):
             self.full = True
             return None
-        return _key(body), one
+        return _key(body), stored
 
     def listed(self, items: list[tuple[str, Stored] | None], version: str) -> None:
         before = self._objects
         self.clear()
         if not self.full:
-            self._objects = dict(one for one in items if one is not None)
+            self._objects = dict(item for item in items if item is not None)
             self._keep_shared()
-            self._take(sum(one.size for one in self._objects.values()))
+            self._take(sum(stored.size for stored in self._objects.values()))
         self._read = 0
         self.version = version
         self.lost_since = None
@@ -148,14 +148,14 @@ class Collection:
             if self._copy is not None:
                 self._copy.gone(self.kind, str(body["metadata"].get("uid") or ""))
             return
-        one = self._stored(body)
-        if not self._budget.fits(one.size):
+        stored = self._stored(body)
+        if not self._budget.fits(stored.size):
             self._objects.pop(key, None)
             self.clear()
             self.full = True
             return
-        self._take(one.size)
-        self._objects[key] = one
+        self._take(stored.size)
+        self._objects[key] = stored
         if before is None:
             self._order = None
         if self._copy is not None:
@@ -186,9 +186,9 @@ class Collection:
         return stored_object.stored(body, self.cluster, self._share)
 
     def _share(self, text: bytes) -> bytes:
-        known = self._shared.get(text)
-        if known is not None:
-            return known
+        shared = self._shared.get(text)
+        if shared is not None:
+            return shared
         self._shared[text] = text
         size = len(text) + stored_object.SHARED_OVERHEAD
         self._shared_size += size
@@ -199,10 +199,10 @@ class Collection:
         """Of what objects share, only what one still has."""
         self._take(-self._shared_size)
         self._shared, self._shared_size = {}, 0
-        for one in self._objects.values():
-            self._share(one.labels)
-            if one.common:
-                self._share(one.common)
+        for stored in self._objects.values():
+            self._share(stored.labels)
+            if stored.common:
+                self._share(stored.common)
 
     def _copy_list(self, copy: Copy, before: dict[str, Stored]) -> None:
         """A list tells by what it lacks what is gone, and by a new uid what was replaced."""
@@ -218,8 +218,8 @@ class Collection:
         if before is not None and (uid := self._uid(before)) != str(body["metadata"].get("uid") or ""):
             copy.gone(self.kind, uid)
 
-    def _uid(self, one: Stored) -> str:
-        return str(stored_object.value(one, self.head)["metadata"].get("uid") or "")
+    def _uid(self, stored: Stored) -> str:
+        return str(stored_object.value(stored, self.head)["metadata"].get("uid") or "")
 
 
 def _key(body: Body) -> str:
@@ -228,12 +228,12 @@ def _key(body: Body) -> str:
 
 def _matching(holds: Predicate) -> Callable[[Stored], bool]:
     """Labels are read once for all objects that share them."""
-    known: dict[bytes, bool] = {}
+    answers: dict[bytes, bool] = {}
 
-    def matches(one: Stored) -> bool:
-        answer = known.get(one.labels)
+    def matches(stored: Stored) -> bool:
+        answer = answers.get(stored.labels)
         if answer is None:
-            answer = known[one.labels] = holds(orjson.loads(one.labels))
+            answer = answers[stored.labels] = holds(orjson.loads(stored.labels))
         return answer
 
     return matches

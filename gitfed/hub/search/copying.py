@@ -79,9 +79,9 @@ class Writer:
         """What it does not write stays remembered."""
         changed, gone = list(self._changed)[:_AT_ONCE], list(self._gone)[:_AT_ONCE]
         operations = [Operation(_index(kind), uid, None) for kind, uid in gone]
-        for one in changed:
-            del self._changed[one]  # what changes while it is written is written again
-            operations += _of_object(*one)
+        for place in changed:
+            del self._changed[place]  # what changes while it is written is written again
+            operations += _of_object(*place)
         self._under_way = len(changed)
         try:
             refused = await self._store.write(operations) if operations else []
@@ -130,10 +130,10 @@ class Copying:
 
 def _of_object(collection: Collection, key: str) -> list[Operation]:
     """Nothing for what is gone by now."""
-    one = collection.get(key)
-    if one is None:
+    stored = collection.get(key)
+    if stored is None:
         return []
-    body = stored_object.value(one, collection.head)
+    body = stored_object.value(stored, collection.head)
     uid = str(body["metadata"].get("uid") or "")
     return [Operation(_index(collection.kind), uid, orjson.dumps(_document(body)))] if uid else []
 

@@ -11,16 +11,16 @@ from gitfed.hub.search.copying import Copying
 
 def of(cache: Cache, copying: Copying) -> tuple[Metric, ...]:
     def objects() -> list[Sample]:
-        found: Counter[str] = Counter()
+        counts: Counter[str] = Counter()
         for kept in cache.all():
-            found[kept.cluster] += sum(len(one) for one in kept.collections.values())
-        return [((cluster,), float(count)) for cluster, count in found.items()]
+            counts[kept.cluster] += sum(len(collection) for collection in kept.collections.values())
+        return [((cluster,), float(count)) for cluster, count in counts.items()]
 
     def size() -> list[Sample]:
-        found: Counter[str] = Counter()
+        sizes: Counter[str] = Counter()
         for kept in cache.all():
-            found[kept.cluster] += sum(one.size for one in kept.collections.values())
-        return [((cluster,), float(count)) for cluster, count in found.items()]
+            sizes[kept.cluster] += sum(collection.size for collection in kept.collections.values())
+        return [((cluster,), float(count)) for cluster, count in sizes.items()]
 
     def copied() -> list[Sample]:
         return [((outcome,), float(copying.outcomes[outcome])) for outcome in ("written", "refused", "failed")]

@@ -84,10 +84,10 @@ def head(api_version: str, kind: str) -> bytes:
     return orjson.dumps({"apiVersion": api_version, "kind": kind})[:-1] + b',"metadata":{"resourceVersion":"'
 
 
-def text(one: Stored, before: bytes, cluster: str = "") -> bytes:
+def text(stored: Stored, before: bytes, cluster: str = "") -> bytes:
     """The whole object. `cluster`: with a version of the fleet."""
-    version = _of_fleet(cluster)(one.version) if cluster else one.version
-    return b"".join((before, version, b'",', one.own, one.common, one.more))
+    version = _of_fleet(cluster)(stored.version) if cluster else stored.version
+    return b"".join((before, version, b'",', stored.own, stored.common, stored.more))
 
 
 def texts(objects: Iterable[Stored], before: bytes, cluster: str = "") -> bytes:
@@ -100,10 +100,10 @@ def texts(objects: Iterable[Stored], before: bytes, cluster: str = "") -> bytes:
     return b"".join(parts)[1:]
 
 
-def value(one: Stored, before: bytes) -> dict[str, Any]:
+def value(stored: Stored, before: bytes) -> dict[str, Any]:
     """The object as data."""
-    found: dict[str, Any] = orjson.loads(text(one, before))
-    return found
+    body: dict[str, Any] = orjson.loads(text(stored, before))
+    return body
 
 
 def _of_fleet(cluster: str) -> Callable[[bytes], bytes]:
