@@ -230,7 +230,9 @@ def command(
     return 0
 
 
-async def _register(member: Callable[[], Session], asked: RegistrationRequest, checkout: desired.Checkout | None) -> str:
+async def _register(
+    member: Callable[[], Session], asked: RegistrationRequest, checkout: desired.Checkout | None
+) -> str:
     """The cluster's id. Nothing is made for one that the checkout knows as another."""
     from gitfed.offline import joining
     from gitfed.registration import enrol
