@@ -120,7 +120,11 @@ def _alone(world: World, ann: Caller) -> None:
         bindings = other.ask("GET", "/bindings?kind=ConfigMap")[1]["items"]
         assert [one["resource"]["name"] for one in bindings] == ["c2"]
         assert [one["applied"] for one in bindings[0]["status"]["aggregatedStatus"]] == [True, True]
-        assert other.ask("GET", "/decisions")[1]["entries"] == ann.ask("GET", "/decisions")[1]["entries"]
+
+        def decisions(caller: Caller) -> object:
+            return caller.ask("GET", "/decisions")[1]["entries"]
+
+        world.until(lambda: decisions(other) == decisions(ann), "both tell the same decisions")
         assert {one["state"] for one in other.ask("GET", "/objects")[1]["items"]} == {"not observed"}
         assert other.ask("POST", "/suspend", {"what": "all"})[0] == 503
     finally:
