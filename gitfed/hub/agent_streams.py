@@ -3,7 +3,7 @@
 The hub asks over the connection that an agent keeps open, with a key of one use; the agent dials `PATH` with its
 certificate and that key, and the connection is the hub's to send requests on (`http_relay.reverse`). A key counts for
 the agent of one cluster, once, and for some seconds. A stream ends with its agent: when that is not heard for a lease,
-or is another process by then, nobody is at the other end who should be.
+or is another process by then, the right process is not at the other end.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class AgentStreams:
     # -- the side that wants a connection -----------------------------------------------------------------------------
 
     async def _dial(self, cluster: ClusterName, most: int) -> Stream:
-        """Raises ClusterUnreachable, with a sentence for whoever asked for something in there."""
+        """Raises ClusterUnreachable, with a sentence for the caller of that cluster."""
         member = self._member(cluster)
         if self._count[cluster] >= most:
             raise _unreachable(cluster, f"{most} connections to it through its agent are open, and no more may be")
@@ -69,7 +69,7 @@ class AgentStreams:
             stream = awaited.result()
         except BaseException:
             self._count[cluster] -= 1
-            if awaited.done():  # it came at the moment in which nobody wanted it any more
+            if awaited.done():  # it came just after the time was over
                 awaited.result().give_up()
             raise
         finally:

@@ -1,9 +1,9 @@
-"""Accepting connections, within limits: of a stranger, nothing is known but an address.
+"""Accepting connections, within limits: of an unknown client only the address is known.
 
 aiohttp serves requests; what comes before a request is ours. A connection that shakes no hands, or sends no complete
 request head, is closed after some seconds, however slowly it dribbles. One address may have half of all connections at
-most, and all together fewer than the process has file descriptors: Git and the clusters need theirs. Where the room is
-full, the connection that has waited longest for its first request makes way: who asks at once is answered, however
+most, and all together fewer than the process has file descriptors: Git and the clusters need theirs. At a limit,
+the connection that has waited longest for its first request is closed: a client that asks at once is answered, however
 many others hold connections open and ask nothing, even from the same address (behind a load balancer all have one).
 Agents that were let in are no strangers: each cluster has one connection, and they count towards neither limit.
 """
@@ -202,7 +202,7 @@ class Listener:
         self._silent.pop(connection, None)
 
     async def _room(self, address: str) -> bool:
-        """Whether there is room for one more from there, once the longest silent one has gone."""
+        """Whether one more from there is within the limits, once the longest silent one is closed."""
         while True:
             crowded = self._by_address[address] >= self.limits.per_address
             if not crowded and len(self._strangers) < self.limits.connections:
@@ -250,7 +250,7 @@ class _Connection(RequestHandler):
     def handle_error(
         self, request: web.BaseRequest, status: int = 500, exc: BaseException | None = None, message: str | None = None
     ) -> web.StreamResponse:
-        """What is no HTTP is a stranger's mistake: it gets no echo, and no traceback in our log."""
+        """What is no HTTP is the client's mistake: it gets no echo, and no traceback in our log."""
         if status >= 500:
             return super().handle_error(request, status, exc, message)
         self._listener.refused["no HTTP"] += 1
@@ -279,7 +279,7 @@ def gone(request: web.Request) -> asyncio.Event:
 
 
 def is_no_stranger(request: web.Request) -> None:
-    """Its connection is one of those that there is one of for each cluster."""
+    """An agent's connection, of which each cluster has one, counts towards no limit."""
     connection = request.protocol
     if isinstance(connection, _Connection):
         connection.is_no_stranger()

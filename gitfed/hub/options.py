@@ -11,7 +11,7 @@ from gitfed.edges import oidc
 from gitfed.errors import UsageError
 
 EVERYWHERE = ("0.0.0.0", "::")  # noqa: S104
-"""Every address of this machine: nothing that anybody could call."""
+"""Every address of this machine: none that a client could call."""
 
 
 @dataclass(frozen=True, slots=True)

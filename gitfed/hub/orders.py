@@ -2,7 +2,7 @@
 
 The daemon signs them with its own key and names the caller in them, so it believes them as it believes itself, and the
 branch tells who it was. What the caller may order is asked before: of the AccessPolicies of the commit in force, and
-for consent to a held commit of those of the commit before it as well, since a push must not bring along the right to
+for consent to a held commit those of the commit before it as well, since a push must not bring along the right to
 let itself through. Where `spec.guards.approvers` names keys, consent needs one of them, and no hub has it.
 """
 

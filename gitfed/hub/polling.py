@@ -1,11 +1,11 @@
-"""How often a remote repository is asked, now that somebody may tell of a push.
+"""How often a remote repository is polled, while a forge may tell of pushes.
 
 While a forge tells, polls are rare: the usual interval ten times over. They never end, because a delivery may be lost.
 The usual interval counts again
 
 - when a poll finds a commit that no delivery told of: they come no longer, or not all of them;
 - when one was dropped that may not have been a replay (`forge_webhooks.replays`);
-- when none came for a day: a hook that was removed tells nobody so;
+- when none came for a day: the hook may have been removed;
 - where several daemons stand by for each other: a delivery may reach one that does not lead.
 """
 
@@ -35,7 +35,7 @@ class Polling:
         self._commit: Commit | None = None
 
     def delivered(self) -> None:
-        """Somebody told that the followed branch moved."""
+        """A forge told that the followed branch moved."""
         self._last, self._told = self._clock(), True
 
     def doubt(self) -> None:

@@ -79,7 +79,7 @@ class Recorded:
                     await self._wake.wait()
 
     def look_soon(self) -> None:
-        """Somebody says that there is something new."""
+        """A forge or another replica tells of a push."""
         self._wake.set()
 
     async def look(self) -> None:

@@ -43,7 +43,7 @@ def details(code: int, detail: str, hint: str = "") -> ProblemDetails:
 
 
 def status_of(error: errors.GitfedError) -> int | None:
-    """How an error of ours is answered; None: it is nothing that a caller should have to do with."""
+    """How an error of ours is answered; None: it is no caller's concern."""
     return next((status for kinds, status in _STATUSES if isinstance(error, kinds)), None)
 
 

@@ -1,4 +1,4 @@
-"""Requests that no honest client sends: said no to before anybody asks who sends them.
+"""Requests that no honest client sends: refused before the caller is authenticated.
 
 Two programs that read one request differently are how a proxy in front is fooled, so whatever could be read in two
 ways is refused instead of repaired.

@@ -2,7 +2,7 @@
 
 A capability is a module or package of `gitfed.hub` with a function `capability(hub) -> Capability`; `capabilities`
 lists them all, and they know nothing of each other. A handler is called only for a caller who has the right that its
-route needs *somewhere*; whether they have it for the cluster or namespace at hand it asks of `rights(request)`.
+route needs *somewhere*; it asks `rights(request)` whether they have it for the cluster or namespace in question.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ class Route:
     needs: Right | None = None
     """None: any caller whom we know."""
     open: bool = False
-    """Nobody is asked who they are; the handler tells nothing, or checks a signature itself."""
+    """Callers are not authenticated; the handler tells nothing, or checks a signature itself."""
     agents: bool = False
-    """For agents and nobody else; all other routes are closed to them. `needs` is not asked."""
+    """For agents alone; all other routes are closed to them. `needs` is not asked."""
     whole_fleet: bool = False
     """`needs` is needed for every cluster and namespace."""
     largest: int = 64 << 10

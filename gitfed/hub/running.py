@@ -34,7 +34,7 @@ class Event(NamedTuple):
 
     name: str
     """"cycle" (CycleReport), "result" (Change, ApplyResult), "source-error", "rejected", or "lost": this reader was
-    too slow, and looks at everything anew."""
+    too slow, and reads everything again."""
     value: Any = None
 
 
@@ -130,7 +130,7 @@ class Running:
 
     @contextlib.asynccontextmanager
     async def events(self) -> AsyncIterator[AsyncIterator[Event]]:
-        """Every event from now on, for a reader who takes their time."""
+        """Every event from now on, for a reader that may be slow."""
         reader: asyncio.Queue[Event] = asyncio.Queue(_MOST_EVENTS)
         self._readers.add(reader)
         try:

@@ -1,4 +1,4 @@
-"""Who is an agent: whoever shows a certificate of ours for one cluster, or one pool, that the ledger still lists.
+"""Who is an agent: a caller with a certificate of ours for one cluster, or one pool, that the ledger still lists.
 
 TLS has checked before that our authority signed it and that its time is now. An agent is a caller of its own kind: it
 may do what routes for agents offer, for its cluster or those of its pool, and nothing that AccessPolicies give.
@@ -111,7 +111,7 @@ class Agents:
             self.drop_revoked()
 
     def _ledger(self) -> Ledger | None:
-        """None: who would know gives no answer, and what was said last counts."""
+        """None: the ledger cannot be read, and the last answer about a certificate counts."""
         try:
             return self.ledger.read()
         except GitfedError:

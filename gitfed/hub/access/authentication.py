@@ -4,8 +4,8 @@
     bearer token    of the OIDC issuer, if it says that it is from there; else of the host cluster (TokenReview)
     cookie          of a session that a page's login began
 
-A credential that does not hold is refused, it does not fall through to the next way: whoever shows a wrong one is to
-hear of it. Nothing is read of `X-Forwarded-*`, `X-Remote-*` or `Impersonate-*`: anybody can send those.
+A credential that does not hold is refused, it does not fall through to the next way: a caller with a
+wrong one is told so. Nothing is read of `X-Forwarded-*`, `X-Remote-*` or `Impersonate-*`: any client can send those.
 """
 
 from __future__ import annotations
@@ -136,7 +136,7 @@ class Authentication:
         try:
             await self._of_header(header)
         except IdentityError as error:
-            return error.retry  # who would know gives no answer: what was said last counts
+            return error.retry  # the issuer gives no answer: its last one counts
         return True
 
     async def _of_certificate(self, certificate: Mapping[str, Any]) -> Caller:
@@ -167,7 +167,7 @@ class Authentication:
 
 
 def cookie_name(request: web.Request) -> str:
-    """With TLS a browser makes sure that nobody but this host set it; without, we are on a loopback address."""
+    """With TLS the prefix has a browser make sure that this host set it; without, we are on a loopback address."""
     return "__Host-gitfed" if is_secure(request) else "gitfed-session"
 
 

@@ -28,7 +28,7 @@ class Right(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """What one policy gives to whoever it names."""
+    """What one policy gives to its subjects."""
 
     policy: str
     rights: frozenset[Right]
@@ -84,7 +84,7 @@ _MOST_KNOWN = 10_000
 
 
 class Rulebook:
-    """The policies of one commit. Without a commit nobody may do anything."""
+    """The policies of one commit. Without a commit there are no rights."""
 
     def __init__(self, repo: RepoSnapshot | None) -> None:
         self._policies = [(policy, _grant(policy, repo)) for policy in repo.access] if repo is not None else []

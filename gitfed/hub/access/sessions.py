@@ -1,6 +1,6 @@
 """Sessions of browsers: what a cookie stands for, and the token that each of its writes has to repeat.
 
-They live in this process only; a restart asks everybody to log in again.
+They live in this process only; after a restart every person logs in again.
 """
 
 from __future__ import annotations

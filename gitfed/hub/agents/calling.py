@@ -1,7 +1,7 @@
 """For which cluster an agent connects: its own, or the one that a member of a pool says it holds.
 
 A member names the cluster, itself, and how often the cluster's Lease had changed hands when it got it:
-`?cluster=NAME&member=NAME&holding=NUMBER`. None of that is proven: whoever has the certificate of a pool may speak for
+`?cluster=NAME&member=NAME&holding=NUMBER`. None of that is proven: a holder of a pool's certificate may speak for
 any cluster of that pool, and for no other.
 """
 
@@ -30,7 +30,7 @@ class Calling:
 
 
 def of(agent: AgentName, query: Mapping[str, str]) -> Calling | str:
-    """What `agent` (as its certificate has it) asks for with this query; else why nobody can know."""
+    """What `agent` (as its certificate has it) asks for with this query; else what is wrong with the query."""
     pool = agent_identity.pool_in(agent)
     if not pool:
         return Calling(ClusterName(agent))

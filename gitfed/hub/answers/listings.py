@@ -29,9 +29,9 @@ from gitfed.views import (
 )
 
 STATES = ("unscheduled", "unapplied", "unhealthy", "moving")
-"""Of bindings: placed nowhere, a copy that is not applied, a copy that is not healthy, work that leaves a cluster."""
+"""Of bindings: placed nowhere, not applied in a cluster, not healthy in a cluster, or leaving a cluster."""
 SORTS = ("object", "namespace", "replicas", "clusters", "health")
-"""Of bindings; `health`: those with most copies that are not healthy last."""
+"""Of bindings; `health`: those that are unhealthy in most clusters last."""
 T = TypeVar("T")
 
 

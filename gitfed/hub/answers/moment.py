@@ -1,7 +1,7 @@
 """Everything that an answer is formed from, as it was at one moment.
 
 `of` is called in the event loop and costs nothing; the rest may be called in a thread. Plans and snapshots never
-change; of a daemon's copies and statuses single ones are looked up while it goes on.
+change; of the daemon's live objects and statuses single ones are looked up while it goes on.
 """
 
 from __future__ import annotations

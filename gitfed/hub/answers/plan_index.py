@@ -1,7 +1,7 @@
 """What answers look up in one plan, counted once however many people look: a plan is never changed.
 
-Every part is counted when an answer first needs it: a fleet may hold a million copies, and who looks at a page waits
-for no more than that page shows. Call it in a thread.
+Every part is counted when an answer first needs it: a fleet may hold a million objects, and a page waits only for
+the counts that it shows. Call it in a thread.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What if: a failover rehearsed for a caller who sees the whole fleet."""
+"""What if: a failover simulated for a caller who sees the whole fleet."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from gitfed.text import duration
 from gitfed.views import simulations
 
 _MOST = 20
-"""Events of one rehearsal."""
+"""Events of one simulation."""
 _LONGEST = 24 * 3600.0
-"""Seconds that the clock runs; `gitfed simulate` plays more, on the machine of whoever asks."""
+"""Seconds that the clock runs; `gitfed simulate` plays more, on the caller's machine."""
 
 
 @dataclass(frozen=True, slots=True)

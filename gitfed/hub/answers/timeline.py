@@ -67,7 +67,7 @@ def events(moment: Moment, sight: Sight, key: ObjectKey | None, commits: int = _
 
 
 def told(moment: Moment, key: ObjectKey | None, remembered: Remembered) -> Told:
-    """The same for everybody, to be `seen` by somebody."""
+    """The same for all callers; `seen` shows what one of them may see."""
     with _chronicle(moment) as log:
         return remembered.of(log, key) if log is not None else ()
 

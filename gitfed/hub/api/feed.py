@@ -1,7 +1,7 @@
 """What happened lately, numbered. Every stream reads it at its own pace, and nothing is kept for a single one.
 
-A stream that comes back names the last event that it has, and goes on after it as long as that is still here. Who is so
-slow that events are gone before they were sent has lost their place, and has to look at everything anew.
+A stream that comes back names the last event that it has, and goes on after it as long as that is still here. A client
+so slow that events are gone before they were sent has lost its place, and reads everything again.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Feed:
         self._running = running
         self._beat = beat
         self._life = secrets.token_hex(4)
-        """Numbers begin anew with every process."""
+        """Numbers begin at 1 in every process."""
         self._entries: deque[Entry] = deque(maxlen=most)
         self._number = 0
         self._news = asyncio.Event()
@@ -68,7 +68,7 @@ class Feed:
         return f"{self._life}-{number}"
 
     def number(self, name: str) -> int | None:
-        """The event that a client has seen last; None: nobody knows any more what came after it."""
+        """The event that a client has seen last; None: it is not known any more what came after it."""
         life, _, text = name.partition("-")
         if life != self._life or not (text.isascii() and text.isdigit() and len(text) < 16):
             return None

@@ -128,7 +128,7 @@ class Streams:
 
 
 def _is_for(entry: Entry, sight: Sight, asked: Mapping[str, str]) -> bool:
-    """What is about nothing that one could see or not see is for everybody; sentences of the source are not."""
+    """Events about no cluster and no object are for every caller, except sentences about the source."""
     if entry.name == "source" and not sight.everything:
         return False
     if entry.cluster and asked.get("cluster", entry.cluster) != entry.cluster:

@@ -28,7 +28,7 @@ _SHORT = 0.05
 """Seconds that most answers take less than: only for others it is worth while to look."""
 _DOOR = re.compile(r"/apis/[^/]+/[^/]+/[^/]+/[^/]+/proxy")
 GONE = 499
-"""Nobody hears it: for the count of answers."""
+"""No caller gets it, since they have left: for the count of answers."""
 
 
 def target_of(request: web.Request) -> str:
@@ -86,7 +86,7 @@ async def while_allowed(
             task.cancel()
             await asyncio.wait({task})
             if not task.cancelled():
-                task.exception()  # nobody else asks for it
+                task.exception()  # retrieved, so that asyncio does not log it
     if request.transport is not None:
         request.transport.abort()
     return tunnel.Tunnelled() if tunnel.BEGUN in request else web.Response(status=GONE)

@@ -21,8 +21,8 @@ from gitfed.model.declared.cluster import Cluster
 
 class Reach:
     def __init__(self, hub: Hub, *, acts_as: str = "", spares: int = 0) -> None:
-        """`acts_as`: who asks pulled clusters when the hub itself does; agents ask for nobody unnamed. `spares`: of the
-        ways through an agent, how many are left to others."""
+        """`acts_as`: the user that the hub's own requests act as in pulled clusters. `spares`: how many of an agent's
+        streams are left to others."""
         self._hub = hub
         self._acts_as = acts_as
         self._spares = spares
@@ -61,7 +61,7 @@ class Reach:
         return session
 
     def _through_agent(self, name: ClusterName) -> Session:
-        """Whoever asks, the agent adds its own account's credential, and acts as the caller by it."""
+        """The agent adds its own account's credential to each request, and acts as the caller by impersonation."""
 
         server = f"http://{name}"
 
@@ -85,7 +85,7 @@ class Reach:
         try:
             await asyncio.Event().wait()
         finally:
-            self._ended = True  # requests that go on a moment longer open nothing that nobody closes
+            self._ended = True  # requests that go on a moment longer open no new session
             for name in list(self._open):
                 self._drop(name)
             await asyncio.gather(*self._closing)

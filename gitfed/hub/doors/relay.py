@@ -1,4 +1,4 @@
-"""One request passed on to a member, and its answer passed back: neither is held longer than it takes to send it on."""
+"""One request passed on to a member and its answer passed back, each sent on as it arrives."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ class Scope:
     sessions: list[Session] = field(default_factory=list)
     """In the order of their names."""
     away: list[str] = field(default_factory=list)
-    """Those that are left out."""
+    """Clusters that are left out."""
     warnings: list[str] = field(default_factory=list)
     """Why clusters are left out."""
 

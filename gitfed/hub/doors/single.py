@@ -1,4 +1,4 @@
-"""The door of one cluster: its API as it is, for whoever an AccessPolicy lets in (Karmada: the cluster proxy)."""
+"""The door of one cluster: its API as it is, for callers whom an AccessPolicy lets in (Karmada: the cluster proxy)."""
 
 from __future__ import annotations
 

@@ -3,8 +3,8 @@
 An agent is known by its cluster, and those of a pool together by `pool/NAME` (`model.agent_identity`): wherever a
 cluster is spoken of here, it may be a pool. A file with pools is read and kept by a hub that knows of none.
 
-A certificate counts as long as the ledger lists its serial number, so taking it out revokes it, and a ledger that is
-lost lets nobody in. Everything here is a value: a change is a new ledger, or a typed refusal.
+A certificate counts as long as the ledger lists its serial number, so taking it out revokes it, and after the loss of
+a ledger no agent is let in. Everything here is a value: a change is a new ledger, or a typed refusal.
 """
 
 from __future__ import annotations

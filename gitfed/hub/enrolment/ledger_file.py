@@ -1,6 +1,6 @@
 """The ledger on disk: one file in the hub's folder, beside its authority, readable by its owner alone.
 
-The hub and `gitfed token` on the same machine both change it: whoever does holds a lock, reads, and replaces the file.
+The hub and `gitfed token` on the same machine both change it: the writer holds a lock, reads, and replaces the file.
 Who only reads looks whether it is another file now, so what a command writes counts at once.
 """
 
@@ -28,7 +28,7 @@ class LedgerFile:
         self._read: tuple[object, Ledger] = (None, Ledger())
 
     def read(self) -> Ledger:
-        """Cheap while nobody changes it. Raises InputError when it holds something else, UsageError."""
+        """Cheap while the file stays the same. Raises InputError when it holds something else, UsageError."""
         try:
             stat = self.path.stat()
             # It is replaced, never written into: another content is another file.

@@ -51,7 +51,7 @@ def _of_enrolled(enrolled: Enrolled) -> dict[str, Any]:
 
 
 def read(content: bytes, place: object) -> Ledger:
-    """Raises InputError: a ledger that says less than it did would let somebody in, or nobody."""
+    """Raises InputError: a ledger that lost entries would let the wrong agents in, or none."""
     try:
         value = json.loads(content)
         if value["version"] != _VERSION:

@@ -176,7 +176,7 @@ class _Desk:
 
 
 def _kept(handler: Handler) -> Handler:
-    """A ledger that cannot be read or written lets nobody in, and the log says why."""
+    """Where the ledger cannot be read or written, no agent is let in, and the log says why."""
 
     async def handle(request: web.Request) -> web.StreamResponse:
         try:
@@ -194,7 +194,7 @@ def _token_of(request: web.Request) -> tuple[str, str] | None:
 
 
 async def _asked(request: web.Request) -> _Asked | str:
-    """What a token's holder asks for; else why it cannot be given to anybody."""
+    """What a token's holder asks for; else what is wrong with the request."""
     try:
         value = orjson.loads(await request.read())  # no deep nesting, no half characters
     except ValueError:

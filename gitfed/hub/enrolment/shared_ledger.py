@@ -1,8 +1,8 @@
 """The ledger of all replicas of a hub in a cluster: it is kept in a Secret beside their authority.
 
-Whoever changes it writes over the version that was read, and begins anew when another replica was faster. All look once
-a second whether there is another version, so a certificate that one revokes ends at the others within seconds; who has
-not been able to look for a while lets nobody in.
+A replica writes over the version that it read, and begins again when another one was faster. All look once
+a second whether there is another version, so a certificate that one revokes ends at the others within seconds; a
+replica that could not look for a while lets no agent in.
 
 A replica remembers in its folder that the ledger is shared, and `gitfed token` beside it goes to the Secret by that.
 Once it is, no replica goes back to a ledger of its own: what was revoked since would count again.

@@ -36,7 +36,7 @@ class Throttle:
 
 
 def _client(address: str) -> str:
-    """Whoever has one IPv6 address has the 2⁶⁴ beside it as well."""
+    """Of an IPv6 address its /64 network: a client that has one address has all of them."""
     try:
         ip = ipaddress.ip_address(address.partition("%")[0])
     except ValueError:

@@ -1,6 +1,6 @@
-"""`POST /hooks/<forge>`: a forge tells of a push, so that nobody has to wait for the next poll.
+"""`POST /hooks/<forge>`: a forge tells of a push, so that gitfed need not wait for the next poll.
 
-Open to everybody who knows the secret (`--hook-secret-file`); without the option there are no such paths.
+Open to every sender who knows the secret (`--hook-secret-file`); without the option there are no such paths.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@
     payload      which refs of which repository
     look         the engine looks at the repository as if a poll were due
 
-A delivery that concerns somebody else is answered well too: forges give up on a hook that refuses.
+A delivery about another repository or branch is answered well too: forges give up on a hook that refuses.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ LARGEST = 1 << 20
 _PATIENCE = 10.0
 """Seconds for a body."""
 _MOST_AT_ONCE = 32
-"""Bodies that are read: each may take a megabyte, and whoever sends one is still a stranger."""
+"""Bodies that are read: each may take a megabyte, and its sender is not authenticated yet."""
 _PAUSE = 0.5
 """Seconds between two looks that deliveries ask for."""
 _QUIET = 10.0

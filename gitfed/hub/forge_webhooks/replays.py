@@ -1,4 +1,4 @@
-"""Deliveries that came before: what a forge sends twice, or somebody who listened sends again.
+"""Deliveries that came before: what a forge sends twice, or an eavesdropper sends again.
 
 A delivery is known by its id and by its bytes. The id alone would not do: with most forges it stands in a header that
 nobody signs. So bytes that come again under another id are dropped as well, although a branch that goes back and forth

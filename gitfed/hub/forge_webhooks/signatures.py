@@ -1,4 +1,4 @@
-"""Who sent a delivery: whoever knows the secret. Judged over the bytes as they came, before anything reads them.
+"""Whether the sender of a delivery knows the secret, judged over the bytes as they came, before they are parsed.
 
     GitHub             X-Hub-Signature-256: sha256=<hex>                      HMAC-SHA256 of the body
     Gitea, Forgejo     X-Gitea-Signature, X-Forgejo-Signature: <hex>          the same
@@ -26,7 +26,7 @@ SHORTEST = 16
 _SIGNING_TOKEN = "whsec_"  # noqa: S105
 """What GitLab's signing tokens begin with: a key in base64 follows."""
 _OLDEST = 300.0
-"""Seconds that a signed time may be away from ours."""
+"""Seconds by which a signed time may differ from ours."""
 _MOST_SIGNATURES = 8
 """In one header: GitLab sends one for each key while it replaces one."""
 _PREFIX = "sha256="
@@ -79,7 +79,7 @@ def headers_of(forge: str) -> tuple[str, ...]:
 
 
 def holds(forge: str, headers: Mapping[str, str], body: bytes, secrets: Sequence[str], now: float) -> bool:
-    """Whether somebody who knows one of the secrets sent this. `now`: seconds since the epoch."""
+    """Whether the sender knows one of the secrets. `now`: seconds since the epoch."""
     if forge == "gitlab":
         return _of_gitlab(headers, body, secrets, now)
     for name, prefix in _HMAC[forge]:

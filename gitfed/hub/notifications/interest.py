@@ -12,7 +12,7 @@ from gitfed.placement.scheduling import affinity, cluster
 
 
 def of(notification: Notification, repo: RepoSnapshot, conditions: Mapping[str, Condition]) -> dict[str, Condition]:
-    """By key. What concerns no cluster in particular concerns everybody."""
+    """By key. What concerns no cluster in particular concerns every Notification."""
     spec = notification.spec
     wanted = spec.clusters
     matches = affinity.compile(wanted) if wanted is not None and not wanted.is_empty else None

@@ -1,7 +1,7 @@
-"""Keeps everybody told whom the Notifications of the commit in force name, while this process leads.
+"""Delivers the Notifications of the commit in force, while this process leads.
 
 Looks at the fleet about once a second, compares with what was told (`outbox`), and has one delivery under way for each
-Notification at most. A destination that is slow, or away, keeps nobody waiting: neither the engine nor the others.
+Notification at most. A destination that is slow or unreachable delays neither the engine nor the others.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Notifier:
         self._folder = folder
         self._now = now
         self._outboxes: dict[str, Outbox] | None = None
-        """None: this process does not lead, so somebody else's counts."""
+        """None: this process does not lead, so the leader's count."""
         self._under_way: dict[str, asyncio.Task[None]] = {}
         self._failures: dict[str, int] = {}
         self._not_before: dict[str, float] = {}
@@ -138,7 +138,7 @@ class Notifier:
             delivered = True
         await self._save()
         if delivered:
-            # Only now: whoever kills the process after this line is told nothing twice.
+            # Only now: after this line a killed process sends nothing twice.
             log.info("notification delivered", extra={**keys, "news": len(news)})
         self._wake.set()
 
@@ -156,7 +156,7 @@ class Notifier:
         self._not_before.pop(name, None)
 
     async def _leave(self) -> None:
-        """Another one leads, or the process ends: whoever is next goes on from the file."""
+        """Another one leads, or the process ends: the next leader goes on from the file."""
         deliveries = list(self._under_way.values())
         for task in deliveries:
             task.cancel()

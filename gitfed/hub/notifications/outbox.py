@@ -1,9 +1,9 @@
 """What was told to whom, and what is still to be told: survives a restart, so that nothing is lost or told twice.
 
 An entry is one condition of one Notification. It begins when the condition is seen first and goes when its end was
-told. It is written down before anything is sent, and forgets what it owed once the destination has taken it; whoever
-dies in between tells once more, under the same id. What came and went while a destination was away is told all the
-same, as one line.
+told. It is written down before anything is sent, and forgets what it owed once the destination has taken it; a
+process that is killed in between sends once more, under the same id. What came and went while a destination was
+unreachable is told all the same, as one line.
 
 Lives in the daemon's data folder. A replica with a folder of its own that takes over tells what is so at that moment.
 """

@@ -1,4 +1,4 @@
-"""How the copies of one object are: wanted and ready replicas, and one word for the state of each.
+"""How one object is in each of its clusters: wanted and ready replicas, and one word for its state.
 
 With an engine this is what the clusters show at this moment, else what the state branch recorded.
 """
@@ -63,7 +63,7 @@ class Copy(NamedTuple):
 
 
 class KeptCopy(NamedTuple):
-    """One that stays where its object does not go any more."""
+    """An object that stays in a cluster where it does not go any more."""
 
     cluster: ClusterName
     replicas: int | None

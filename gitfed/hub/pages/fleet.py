@@ -38,7 +38,7 @@ class Row:
     says: tuple[str, ...]
     """Why it is not ready, and who suspended it."""
     amounts: tuple[tuple[str, Amount | None], ...]
-    """(label, how full; None where nobody knows)"""
+    """(label, how full; None: not known)"""
     objects: int
     pending: int
     commit: str

@@ -127,7 +127,7 @@ class _Caller(NamedTuple):
 
 _HOLE = secrets.token_hex(16)
 _NAME, _TOKEN = f"name-{_HOLE}", f"token-{_HOLE}"
-"""What stands in a page that is formed for many in the place of what differs; nobody ever sees them."""
+"""What stands in a page that is formed for many in the place of what differs; no caller ever gets them."""
 TURN_HEADER = "Gitfed-Turn"
 """The turn of the engine that a page was told of, and asks again because of it."""
 
@@ -181,7 +181,7 @@ class Frame:
         )
 
     def alone(self, request: web.Request, template: str, *, status: int = 200, **values: Any) -> web.Response:
-        """A page that tells nothing of the fleet, for anybody, and that needs nothing else of us."""
+        """A page that tells nothing of the fleet, for any client, and that needs no other file of ours."""
         return self._answer(request, template, status, values, _HEADERS_ALONE)
 
     def _answer(

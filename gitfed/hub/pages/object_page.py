@@ -1,4 +1,4 @@
-"""`/ui/object`: one object: how its copies are, why they are where they are, what each cluster gets, what happened."""
+"""`/ui/object`: one object: how it is in each cluster, why it is there, what each cluster gets, what happened."""
 
 from __future__ import annotations
 

@@ -67,11 +67,11 @@ class Asked(NamedTuple):
 class Row:
     binding: Binding
     total: str
-    """Replicas ready and wanted of all copies that may be seen."""
+    """Replicas ready and wanted in all clusters that the caller may see."""
     cells: tuple[Copy | None, ...]
     """By column."""
     elsewhere: int
-    """Copies in clusters that have no column here."""
+    """In how many clusters it is that have no column here."""
     failed: str
     """Why it has no place; "" when it has."""
 

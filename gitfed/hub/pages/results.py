@@ -1,6 +1,6 @@
 """What became of an order, until the page that the browser is led to says it: once, and to who gave it.
 
-It does not stand in the page's address, where anybody could make a link that says something was done.
+It does not stand in the page's address, where any site could make a link that says something was done.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from gitfed.hub import routes
 from gitfed.hub.access.caller import Caller
 
 _MOST = 1000
-"""That nobody came for."""
+"""Results that were not fetched."""
 
 
 class Results:

@@ -1,7 +1,7 @@
 """`/ui/what-if`: let clusters fail on a virtual clock, with the daemon's own decisions. Nothing real is touched.
 
-It tells of the whole fleet, so it is for callers who may see all of it. In a large fleet it takes a while: whoever
-waits is shown that it is under way and asks again, and everybody who asks for the same play waits for the same one.
+It tells of the whole fleet, so it is for callers who may see all of it. In a large fleet it takes a while: the
+page says that it is under way and asks again, and all callers of one simulation wait for the same run.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ class Plays:
         task = self._under_way.get(question)
         if task is None:
             task = self._under_way[question] = asyncio.create_task(self._play(now, question))
-            task.add_done_callback(lambda done: done.cancelled() or done.exception())  # whoever asked may have gone
+            task.add_done_callback(lambda done: done.cancelled() or done.exception())  # the callers may have left
         await asyncio.wait({task}, timeout=_PATIENCE)
         return task.result() if task.done() else None
 

@@ -43,7 +43,7 @@ class Ways(Protocol):
 
 
 class Copies(Protocol):
-    """Where what is cached is written to as well."""
+    """The stores that cached objects are exported to."""
 
     def to(self, config: OpenSearchConfig) -> Copy: ...
     async def keep_only(self, configs: Iterable[OpenSearchConfig]) -> None: ...

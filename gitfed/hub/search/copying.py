@@ -1,8 +1,8 @@
-"""What is cached, written to OpenSearch as well: index `kubernetes-<kind>`, one document for each object, by its uid.
+"""What is cached, exported to OpenSearch: index `kubernetes-<kind>`, one document for each object, by its uid.
 
 Level-based: it is remembered which objects changed, not how, and what is written is what the collection holds then. A
 store that does not answer is tried again, and meanwhile the cache answers as ever. What is deleted while the hub is
-away stays in the store: nobody tells of it.
+down stays in the store: no watch tells of it.
 """
 
 from __future__ import annotations

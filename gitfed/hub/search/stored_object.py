@@ -37,7 +37,7 @@ class Stored(NamedTuple):
     own: bytes
     """What comes after the version."""
     common: bytes
-    """What comes after that; "" for an object that nobody owns. Objects of one workload share theirs."""
+    """What comes after that; "" for an object without owner. Objects of one workload share theirs."""
     more: bytes
     """The rest."""
 
