@@ -34,20 +34,22 @@ def check(repo: RepoSnapshot, plan: Plan) -> tuple[Problem, ...]:
 
 def changed_interpreters(base: RepoSnapshot, head: RepoSnapshot, plan: Plan) -> Iterator[Problem]:
     """Scripts that read kinds otherwise than before: what stands in the files is the same, what it means is not."""
-    before = {one.key: one for one in base.interpreters}
-    for one in head.interpreters:
-        if before.get(one.key) == one:
+    before = {customization.key: customization for customization in base.interpreters}
+    for customization in head.interpreters:
+        if before.get(customization.key) == customization:
             continue
-        target = one.spec.target
+        target = customization.spec.target
         read = [
             key
             for key, binding in plan.bindings.items()
             if (binding.api_version, key.kind) == (target.api_version, target.kind)
         ]
         if read:
-            what = "changes" if one.key in before else "is new"
+            what = "changes" if customization.key in before else "is new"
             yield _warning(
-                one.origin, f"{one.kind}/{one.name} {what}: it reads {_few(read)}", "gitfed diff shows what that does"
+                customization.origin,
+                f"{customization.kind}/{customization.name} {what}: it reads {_few(read)}",
+                "gitfed diff shows what that does",
             )
 
 
@@ -130,9 +132,10 @@ def _precision(policy: Propagation, key: ObjectKey, api_version: str) -> int:
     """How precisely a policy that selects an object does so, as far as kind and name tell."""
     return max(
         (
-            match.precision(one.name, one.label_selector)[0]
-            for one in policy.spec.resource_selectors
-            if (one.api_version, one.kind) == (api_version, key.kind) and one.name in (None, "", key.name)
+            match.precision(selector.name, selector.label_selector)[0]
+            for selector in policy.spec.resource_selectors
+            if (selector.api_version, selector.kind) == (api_version, key.kind)
+            and selector.name in (None, "", key.name)
         ),
         default=0,
     )

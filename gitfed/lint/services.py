@@ -22,12 +22,12 @@ _MOST = 4
 
 def check(repo: RepoSnapshot, plan: Plan) -> Iterator[Problem]:
     off = not repo.settings.gate(GATE)
-    for one in repo.multicluster_services:
-        if off and one.crosses_clusters:
+    for service in repo.multicluster_services:
+        if off and service.crosses_clusters:
             hint = "it is on unless spec.featureGates of the Federation says otherwise"
-            yield _warning(one.origin, f"nothing is done: the feature gate {GATE} is off", hint)
-        elif one.crosses_clusters:
-            yield from _exposed(repo, plan, one)
+            yield _warning(service.origin, f"nothing is done: the feature gate {GATE} is off", hint)
+        elif service.crosses_clusters:
+            yield from _exposed(repo, plan, service)
     for manifest in derived.imports(repo.manifests):
         yield from _imported(repo, plan, manifest)
     for manifest in derived.exports(repo.manifests):
@@ -36,27 +36,31 @@ def check(repo: RepoSnapshot, plan: Plan) -> Iterator[Problem]:
         yield from _ingress(repo, ingress)
 
 
-def _exposed(repo: RepoSnapshot, plan: Plan, one: MultiClusterService) -> Iterator[Problem]:
-    manifest = repo.manifests.get(one.service)
+def _exposed(repo: RepoSnapshot, plan: Plan, service: MultiClusterService) -> Iterator[Problem]:
+    manifest = repo.manifests.get(service.service)
     if manifest is None:
-        message = f"there is no Service {one.namespace}/{one.name}, so nothing is shared"
-        yield _warning(one.origin, message, "it has the same namespace and name", ("metadata", "name"))
+        message = f"there is no Service {service.namespace}/{service.name}, so nothing is shared"
+        yield _warning(service.origin, message, "it has the same namespace and name", ("metadata", "name"))
         return
-    yield from _kind_of_service(one.origin, manifest)
+    yield from _kind_of_service(service.origin, manifest)
     ports = routes.ports_of(manifest)
-    for i, port in enumerate(one.spec.ports):
-        if not any(_is(port.name, port.port, known) for known in ports):
+    for i, port in enumerate(service.spec.ports):
+        if not any(_is(port.name, port.port, offered) for offered in ports):
             said = f"{port.name} ({port.port})" if port.name else str(port.port)
-            message = f"the Service {one.namespace}/{one.name} has no port {said}"
-            yield _warning(one.origin, message, _known(ports), ("spec", "ports", i))
-    for field, clusters in (("providerClusters", one.providers), ("consumerClusters", one.consumers)):
+            message = f"the Service {service.namespace}/{service.name} has no port {said}"
+            yield _warning(service.origin, message, _known(ports), ("spec", "ports", i))
+    for field, clusters in (("providerClusters", service.providers), ("consumerClusters", service.consumers)):
         for i, name in enumerate(clusters):
             if name not in repo.clusters:
                 hint = nearest.did_you_mean(name, repo.clusters)
-                yield _warning(one.origin, f"no cluster {name} is declared", hint, ("spec", field, i, "name"))
-    there = {share.cluster for share in plan.bindings[one.service].shares} if one.service in plan.bindings else set()
-    if there and one.providers and not there.intersection(one.providers):
-        yield _warning(one.origin, "the Service goes to none of the providers: it has no endpoints anywhere", "")
+                yield _warning(service.origin, f"no cluster {name} is declared", hint, ("spec", field, i, "name"))
+    there = (
+        {share.cluster for share in plan.bindings[service.service].shares}
+        if service.service in plan.bindings
+        else set()
+    )
+    if there and service.providers and not there.intersection(service.providers):
+        yield _warning(service.origin, "the Service goes to none of the providers: it has no endpoints anywhere", "")
 
 
 def _imported(repo: RepoSnapshot, plan: Plan, manifest: Manifest) -> Iterator[Problem]:
@@ -98,21 +102,21 @@ def _kind_of_service(origin: Origin, service: Manifest) -> Iterator[Problem]:
         yield _warning(origin, message, "share one that selects pods")
 
 
-def _ingress(repo: RepoSnapshot, one: MultiClusterIngress) -> Iterator[Problem]:
+def _ingress(repo: RepoSnapshot, ingress: MultiClusterIngress) -> Iterator[Problem]:
     said: set[str] = set()
-    for where, backend in one.backends():
+    for where, backend in ingress.backends():
         found = backend.service
         if found is None or found.name in said:
             continue
         said.add(found.name)
-        manifest = repo.manifests.get(ObjectKey("", "Service", one.namespace, found.name))
+        manifest = repo.manifests.get(ObjectKey("", "Service", ingress.namespace, found.name))
         if manifest is None:
-            message = f"there is no Service {one.namespace}/{found.name}"
-            yield _warning(one.origin, message, "", (*where, "service", "name"))
+            message = f"there is no Service {ingress.namespace}/{found.name}"
+            yield _warning(ingress.origin, message, "", (*where, "service", "name"))
         elif not any(_has_port(backend, port) for port in routes.ports_of(manifest)):
             port = found.port.name or found.port.number
-            message = f"the Service {one.namespace}/{found.name} has no port {port}"
-            yield _warning(one.origin, message, _known(routes.ports_of(manifest)), (*where, "service", "port"))
+            message = f"the Service {ingress.namespace}/{found.name} has no port {port}"
+            yield _warning(ingress.origin, message, _known(routes.ports_of(manifest)), (*where, "service", "port"))
 
 
 def _has_port(backend: IngressBackend, port: Mapping[str, Any]) -> bool:
@@ -137,7 +141,7 @@ def _said(key: ObjectKey) -> str:
 
 
 def _placed(plan: Plan) -> dict[ObjectKey, list[ClusterName]]:
-    return {key: [share.cluster for share in one.shares] for key, one in plan.bindings.items()}
+    return {key: [share.cluster for share in binding.shares] for key, binding in plan.bindings.items()}
 
 
 def _listed(clusters: list[ClusterName]) -> str:

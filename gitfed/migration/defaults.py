@@ -90,10 +90,10 @@ def _pod(spec: dict[str, Any]) -> None:
         for port in container.get("ports") or ():
             _drop(port, {"protocol": "TCP"})
         for probe in ("livenessProbe", "readinessProbe", "startupProbe"):
-            found = container.get(probe)
-            if isinstance(found, dict):
-                _drop(found, _PROBE)
-                _drop(found.get("httpGet") or {}, {"scheme": "HTTP"})
+            declared = container.get(probe)
+            if isinstance(declared, dict):
+                _drop(declared, _PROBE)
+                _drop(declared.get("httpGet") or {}, {"scheme": "HTTP"})
         for variable in container.get("env") or ():
             _drop(_inner(variable, ("valueFrom", "fieldRef")), {"apiVersion": "v1"})
     for volume in spec.get("volumes") or ():
@@ -104,7 +104,7 @@ def _pod(spec: dict[str, Any]) -> None:
 
 def _containers(spec: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     for field in ("containers", "initContainers", "ephemeralContainers"):
-        yield from (one for one in spec.get(field) or () if isinstance(one, dict))
+        yield from (container for container in spec.get(field) or () if isinstance(container, dict))
 
 
 def _pull_policy(image: str) -> str:

@@ -86,18 +86,18 @@ def convert(bodies: Iterable[Body], *, folder: str = "", with_secrets: bool = Fa
 
 def _declared(body: Body) -> Body:
     """A policy as it was written."""
-    found = template.of(body)
-    spec = found.get("spec")
+    manifest = template.of(body)
+    spec = manifest.get("spec")
     if not isinstance(spec, dict):
-        return found
-    for field, value in _FILLED_IN.get(found["kind"], {}).items():
+        return manifest
+    for field, value in _FILLED_IN.get(manifest["kind"], {}).items():
         if spec.get(field) == value:
             del spec[field]
-    namespace = found["metadata"].get("namespace")
+    namespace = manifest["metadata"].get("namespace")
     for selector in spec.get("resourceSelectors") or ():
         if namespace and selector.get("namespace") == namespace:
             del selector["namespace"]
-    return found
+    return manifest
 
 
 def _overwriting(made: Sequence[Body]) -> Iterator[Body]:
@@ -131,7 +131,7 @@ def _is_karmadas(group: str, body: Body) -> bool:
         return str((body.get("spec") or {}).get("group") or "").endswith("karmada.io")
     if group == "admissionregistration.k8s.io":
         webhooks = body.get("webhooks") or ()
-        return bool(webhooks) and all(str(one.get("name")).endswith(".karmada.io") for one in webhooks)
+        return bool(webhooks) and all(str(webhook.get("name")).endswith(".karmada.io") for webhook in webhooks)
     return False
 
 
@@ -142,8 +142,8 @@ def _has_secret(body: Body) -> bool:
 
 
 def _cluster(body: Body) -> Body:
-    found = template.of(body)
-    spec: dict[str, Any] = dict(found.get("spec") or {})
+    manifest = template.of(body)
+    spec: dict[str, Any] = dict(manifest.get("spec") or {})
     taints = [
         {key: value for key, value in taint.items() if key != "timeAdded"}
         for taint in spec.pop("taints", None) or ()
@@ -151,7 +151,7 @@ def _cluster(body: Body) -> Body:
     ]
     if taints:
         spec["taints"] = taints
-    return {**found, "spec": spec}
+    return {**manifest, "spec": spec}
 
 
 def _binding(body: Body) -> Body:

@@ -60,7 +60,7 @@ def policies(templates: Iterable[Body], cluster: ClusterName, name: str = "") ->
             "spec": {
                 "conflictResolution": "Overwrite",
                 "placement": {"clusterAffinity": {"clusterNames": [cluster]}},
-                "resourceSelectors": sorted(found, key=lambda one: (one["kind"], one["name"])),
+                "resourceSelectors": sorted(found, key=lambda selector: (selector["kind"], selector["name"])),
             },
         }
         for namespace, found in sorted(selectors.items())

@@ -73,4 +73,6 @@ def subject(body: Body) -> str:
 def sorted_findings(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     """By code in the order above, then by subject; the same one once."""
     order = list(Code)
-    return tuple(sorted(set(findings), key=lambda one: (order.index(one.code), one.subject, one.message)))
+    return tuple(
+        sorted(set(findings), key=lambda finding: (order.index(finding.code), finding.subject, finding.message))
+    )

@@ -96,7 +96,9 @@ def of(live: Body) -> Body:
         }
         if kept:
             metadata[field] = kept
-    finalizers = [one for one in metadata.pop("finalizers", ()) if not _FINALIZERS_OF_SERVERS.match(one)]
+    finalizers = [
+        finalizer for finalizer in metadata.pop("finalizers", ()) if not _FINALIZERS_OF_SERVERS.match(finalizer)
+    ]
     if finalizers:
         metadata["finalizers"] = finalizers
     body = {"apiVersion": body.pop("apiVersion"), "kind": body.pop("kind"), "metadata": metadata, **body}

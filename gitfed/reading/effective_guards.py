@@ -41,8 +41,8 @@ def after(
     limits before stay. `results`: by cluster (`daemon.results`).
     """
     held = any(gate.held for gate in plan.gates if gate.consent)
-    known = (results.get(name, {}) for name in plan.clusters)
-    behind = any(one.get("objects") and one.get("commit") != str(applied) for one in known)
+    recorded = (results.get(name, {}) for name in plan.clusters)
+    behind = any(result.get("objects") and result.get("commit") != str(applied) for result in recorded)
     if applied is not None and not held and not behind:
         return None
     source = past.limits or past.applied_commit

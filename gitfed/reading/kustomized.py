@@ -79,14 +79,14 @@ class Builds:
         return self._layout(commit).roots.get(path)
 
     def _layout(self, commit: Commit) -> kustomize.Layout:
-        known = self._layouts.get(commit)
-        if known is None:
+        layout = self._layouts.get(commit)
+        if layout is None:
             entries = sorted(self._repository.entries(commit).values(), key=lambda entry: entry.path)
-            known = kustomize.layout(entries, kustomize.is_kustomization, self._repository.read, self._names)
+            layout = kustomize.layout(entries, kustomize.is_kustomization, self._repository.read, self._names)
             if not self._repository.brought:  # a submodule that is brought later makes another layout of it
-                self._layouts[commit] = known
+                self._layouts[commit] = layout
             if len(self._layouts) > _MOST_LAYOUTS:
                 self._layouts.popitem(last=False)
         else:
             self._layouts.move_to_end(commit)
-        return known
+        return layout

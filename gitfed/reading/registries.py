@@ -36,7 +36,7 @@ def of_cluster(registries: Iterable[ResourceRegistry], declared: Cluster) -> dic
     """A cluster has one store (Karmada): that of the first registry by name that has one."""
     found: dict[Selected, Extent] = {}
     about = _about(registries, declared)
-    store = next((one.open_search for one in about if one.open_search is not None), None)
+    store = next((registry.open_search for registry in about if registry.open_search is not None), None)
     for registry in about:
         for wanted in registry.spec.resource_selectors:
             namespaces = frozenset((wanted.namespace,)) if wanted.namespace else None
@@ -49,4 +49,4 @@ def of_cluster(registries: Iterable[ResourceRegistry], declared: Cluster) -> dic
 
 def _about(registries: Iterable[ResourceRegistry], declared: Cluster) -> list[ResourceRegistry]:
     candidate = cluster.candidate(declared, ClusterFacts(declared.metadata.name))
-    return [one for one in registries if affinity.compile(one.spec.target_cluster)(candidate)]
+    return [registry for registry in registries if affinity.compile(registry.spec.target_cluster)(candidate)]

@@ -169,7 +169,7 @@ class Answers:
                 for digest, question in self._asked.items()
                 if digest in self._documents and self._is_used(question, bindings.get(question.key))
             }
-            recorded, owed = self._recorded, any(one.operation in RECORDED for one in self._open.values())
+            recorded, owed = self._recorded, any(question.operation in RECORDED for question in self._open.values())
             if not owed:
                 self._forget(found, bindings)
         if owed:  # without the lock: some of these are read from the repository only now

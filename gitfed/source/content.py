@@ -280,9 +280,9 @@ class _Reader:
         namespace = value["metadata"].get("namespace") or ""
         namespaced = scope.NAMESPACED.get(kind)
         if namespaced is None and kind.group in scope.BUILT_IN_GROUPS:
-            known = [other.kind for other in scope.NAMESPACED if other.group == kind.group]
+            kinds = [other.kind for other in scope.NAMESPACED if other.group == kind.group]
             message = f"Kubernetes has no kind {kind.kind} in {value['apiVersion']}"
-            hint = nearest.did_you_mean(kind.kind, known)
+            hint = nearest.did_you_mean(kind.kind, kinds)
             self.problems.append(Problem(place(("kind",)), message, hint, Severity.WARNING))
         if namespaced is False and namespace:
             self.problems.append(_cluster_scoped(kind.kind, place(("metadata", "namespace"))))

@@ -67,7 +67,7 @@ class Versions:
     def below(self, path: str) -> set[str]:
         """The paths of the files that stood at a path or below it, and those that are held there since."""
         inside = f"{path}/"
-        held = (one for one in self.earlier.held if one == path or one.startswith(inside))
+        held = (held_path for held_path in self.earlier.held if held_path == path or held_path.startswith(inside))
         return {*self.earlier.applied_below(path), *held}
 
     def find(self, path: str) -> tuple[HeldFile, FileContent] | None:

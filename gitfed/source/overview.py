@@ -102,7 +102,9 @@ def _is_below(path: str, folders: Set[str]) -> bool:
 def _far(repo: RepoSnapshot) -> set[str]:
     """Files that say something about other files' objects, and those whose kind has a script: what that complains of
     shows only when it runs."""
-    scripted = {(one.spec.target.api_version, one.spec.target.kind) for one in repo.interpreters}
+    scripted = {
+        (customization.spec.target.api_version, customization.spec.target.kind) for customization in repo.interpreters
+    }
     paths = {
         manifest.origin.path
         for key, manifest in repo.manifests.items()

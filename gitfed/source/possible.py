@@ -179,7 +179,9 @@ def _selected(spec: Any) -> Possible:
     if not selectors:
         return Possible()
     return Possible(
-        frozenset(one["kind"] for one in selectors), _all_of(selectors, "namespace"), _all_of(selectors, "name")
+        frozenset(selector["kind"] for selector in selectors),
+        _all_of(selectors, "namespace"),
+        _all_of(selectors, "name"),
     )
 
 
@@ -194,7 +196,7 @@ def _is_selector(value: Any) -> bool:
 
 def _all_of(selectors: list[Mapping[str, Any]], name: str) -> frozenset[str] | None:
     """None where one of them does not say it."""
-    found = frozenset(one.get(name) or "" for one in selectors)
+    found = frozenset(selector.get(name) or "" for selector in selectors)
     return None if "" in found else found
 
 

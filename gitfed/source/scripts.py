@@ -20,10 +20,10 @@ def places(
 ) -> Mapping[str, ScriptPlace]:
     """By operation. `place` finds members of the document, `load` gives the bytes of the file."""
     lines = load().decode(errors="replace").split("\n")
-    found = {}
+    scripts = {}
     for operation in OPERATIONS:
         if customization.script(operation):
             origin = place(customization.path_of(operation))
             text = lines[origin.line - 1][max(origin.column - 1, 0) :] if 0 < origin.line <= len(lines) else ""
-            found[operation] = ScriptPlace(origin, origin.line + 1 if _LITERAL.fullmatch(text) else 0)
-    return found
+            scripts[operation] = ScriptPlace(origin, origin.line + 1 if _LITERAL.fullmatch(text) else 0)
+    return scripts

@@ -185,7 +185,7 @@ def _divided(
     if running is not None and spec.get("rebalance") is not True:
         counts, own = running, None
     else:
-        own = None if any(one.least or one.most is not None for one in bounds.values()) else bounds
+        own = None if any(preference.least or preference.most is not None for preference in bounds.values()) else bounds
     # What the namespace keeps out is lost there, not given to others.
     allowed = set(outer.clusters(labels))
     empty = sorted(where for where, count in counts.items() if where in allowed and not count)
@@ -195,7 +195,7 @@ def _divided(
             Code.REPLICAS, about, f"{lost} of {total} replicas fit into no cluster; the total is {total - lost} here"
         )
         own = None
-    if any(one.least or one.most is not None for one in bounds.values()):
+    if any(preference.least or preference.most is not None for preference in bounds.values()):
         made.note(
             Code.BOUNDS,
             about,
@@ -264,8 +264,8 @@ def _placed(body: Body, made: _Made) -> Choice:
 
 
 def _affinity(choice: Choice) -> dict[str, Any]:
-    found = choice.affinity()
-    return {"clusterAffinity": found} if found else {}
+    affinity = choice.affinity()
+    return {"clusterAffinity": affinity} if affinity else {}
 
 
 def _select(made: _Made, namespace: str, where: dict[str, Any], template: Body) -> None:
@@ -284,7 +284,10 @@ def _policies(groups: Mapping[tuple[str, str], list[Body]]) -> Iterable[Body]:
             number += 1
             name = f"{stem}-{number}"
         taken.add((namespace, name))
-        spec = {"placement": where, "resourceSelectors": sorted(selectors, key=lambda one: (one["kind"], one["name"]))}
+        spec = {
+            "placement": where,
+            "resourceSelectors": sorted(selectors, key=lambda selector: (selector["kind"], selector["name"])),
+        }
         metadata = {"name": name, **({"namespace": namespace} if namespace else {})}
         kind = "PropagationPolicy" if namespace else "ClusterPropagationPolicy"
         yield {"apiVersion": POLICY, "kind": kind, "metadata": metadata, "spec": spec}
@@ -308,11 +311,11 @@ def _name(text: str) -> str:
 def _override(body: Body, template: Body, namespace: str, made: _Made, *, without: tuple[str, ...] = ()) -> None:
     rules = []
     overrides = _mapping(body.get("spec")).get("overrides") or ()
-    for one in overrides if isinstance(overrides, list) else ():
-        plaintext = [_plaintext(item, body, made) for item in _mapping(one).get("clusterOverrides") or ()]
+    for override in overrides if isinstance(overrides, list) else ():
+        plaintext = [_plaintext(item, body, made) for item in _mapping(override).get("clusterOverrides") or ()]
         wanted = [item for item in plaintext if item is not None and item["path"] not in without]
-        if wanted and one.get("clusterName"):
-            target = {"clusterNames": [str(one["clusterName"])]}
+        if wanted and override.get("clusterName"):
+            target = {"clusterNames": [str(override["clusterName"])]}
             rules.append({"overriders": {"plaintext": wanted}, "targetCluster": target})
     if not rules:
         return
@@ -342,8 +345,8 @@ def _plaintext(item: object, body: Body, made: _Made) -> Body | None:
             "write the resulting value with replace",
         )
         return None
-    found = {"operator": operator, "path": path}
-    return found if operator == "remove" else {**found, "value": given.get("value")}
+    overrider = {"operator": operator, "path": path}
+    return overrider if operator == "remove" else {**overrider, "value": given.get("value")}
 
 
 def _names(body: Body) -> tuple[str, str]:

@@ -85,7 +85,11 @@ def of(federated: Body, *, selector_only: bool = False) -> Choice:
     if clusters is not None and not selector_only:
         if not isinstance(clusters, list):
             raise ValueError("spec.placement.clusters is not a list")
-        return Choice(frozenset(str(one.get("name")) for one in clusters if isinstance(one, dict) and one.get("name")))
+        return Choice(
+            frozenset(
+                str(cluster.get("name")) for cluster in clusters if isinstance(cluster, dict) and cluster.get("name")
+            )
+        )
     chosen = placement.get("clusterSelector")
     if chosen is None:
         return NOWHERE
@@ -103,8 +107,8 @@ def _selected(chosen: object) -> Choice:
 
 
 def _expressions(expressions: Iterable[object]) -> Iterable[tuple[str, str, tuple[str, ...]]]:
-    for one in expressions:
-        if not isinstance(one, dict) or not one.get("key") or not one.get("operator"):
+    for expression in expressions:
+        if not isinstance(expression, dict) or not expression.get("key") or not expression.get("operator"):
             raise ValueError("spec.placement.clusterSelector.matchExpressions cannot be read")
-        values = one.get("values") or ()
-        yield str(one["key"]), str(one["operator"]), tuple(str(value) for value in values)
+        values = expression.get("values") or ()
+        yield str(expression["key"]), str(expression["operator"]), tuple(str(value) for value in values)

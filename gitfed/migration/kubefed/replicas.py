@@ -31,10 +31,10 @@ def read(spec: Mapping[str, Any]) -> dict[str, Preference]:
     return {str(name): _preference(str(name), one or {}) for name, one in clusters.items()}
 
 
-def _preference(name: str, one: object) -> Preference:
-    if not isinstance(one, dict):
+def _preference(name: str, declared: object) -> Preference:
+    if not isinstance(declared, dict):
         raise ValueError(f"spec.clusters.{name} is not a mapping")
-    numbers = {key: one.get(key) for key in ("weight", "minReplicas", "maxReplicas")}
+    numbers = {key: declared.get(key) for key in ("weight", "minReplicas", "maxReplicas")}
     for key, number in numbers.items():
         if number is not None and (not isinstance(number, int) or isinstance(number, bool) or number < 0):
             raise ValueError(f"spec.clusters.{name}.{key} is no number of replicas")
@@ -50,25 +50,25 @@ def divide(total: int, preferences: Mapping[str, Preference], clusters: Collecti
     preference mentions."""
     counts = dict.fromkeys(clusters, 0)
     chosen = {name: preferences.get(name, preferences.get("*")) for name in clusters}
-    open_ones = [(name, one) for name, one in chosen.items() if one is not None]
+    open_ones = [(name, preference) for name, preference in chosen.items() if preference is not None]
     open_ones.sort(key=lambda pair: (-pair[1].weight, _hash(pair[0] + key)))
     left = total
-    for name, one in open_ones:
-        counts[name] = min(one.least, left)
+    for name, preference in open_ones:
+        counts[name] = min(preference.least, left)
         left -= counts[name]
     moved = True
     while moved and left > 0:
-        moved, whole = False, sum(one.weight for _, one in open_ones)
+        moved, whole = False, sum(preference.weight for _, preference in open_ones)
         if not whole:
             break
         share, still_open = left, []
-        for name, one in open_ones:
-            extra = min(-(-share * one.weight // whole), left)
+        for name, preference in open_ones:
+            extra = min(-(-share * preference.weight // whole), left)
             wanted = counts[name] + extra
-            if one.most is not None and wanted > one.most:
-                wanted = one.most
+            if preference.most is not None and wanted > preference.most:
+                wanted = preference.most
             else:
-                still_open.append((name, one))
+                still_open.append((name, preference))
             moved = moved or wanted > counts[name]
             left -= wanted - counts[name]
             counts[name] = wanted
