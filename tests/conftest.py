@@ -17,7 +17,7 @@ import os
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests import failed, needs, surroundings
+from tests.support import failed, needs, surroundings
 
 surroundings.forget()
 _TIMES = int(os.environ.get("GITFED_EXAMPLES", "0"))

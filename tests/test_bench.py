@@ -9,8 +9,8 @@ import yaml
 
 from bench import agents
 from bench.servers import clusters
-from tests import patience
 from tests.clusters.rest import Endpoint
+from tests.support import patience
 
 
 async def test_the_clusters_of_the_benchmarks_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,7 +7,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from tests import needs
+from tests.support import needs
 
 ROOT = Path(__file__).parent.parent
 pytestmark = needs.program("bash")

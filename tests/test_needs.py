@@ -13,7 +13,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from tests import needs
+from tests.support import needs
 
 ROOT = Path(__file__).parent.parent
 
@@ -48,7 +48,7 @@ def test_a_program_on_the_path_is_found_beside_assets_that_lack_it(
 def test_the_end_of_a_run_names_what_did_not_run_and_for_want_of_what(tmp_path: Path) -> None:
     (tmp_path / "test_sample.py").write_text(
         "import pytest\n"
-        "from tests import needs\n"
+        "from tests.support import needs\n"
         "@needs.program('git', 'no-such-program', 'nor-this')\n"
         "def test_marked(): raise AssertionError('ran')\n"
         "def test_asking(): needs.path_of('no-such-program')\n"

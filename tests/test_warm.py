@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests import patience, warm
 from tests.e2e.world import World
+from tests.support import patience, warm
 
 
 @pytest.mark.parametrize("own", [{}, {"PYTHONDONTWRITEBYTECODE": "1"}], ids=["forked", "new interpreter"])

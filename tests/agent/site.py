@@ -26,8 +26,9 @@ from gitfed.model.plan import Action, Binding, Change, RenderedManifest
 from gitfed.text import canonical
 from kubesim import cluster as sim
 from kubesim.fleet import ClusterSpec, Fleet
-from tests.daemon.test_member_facts import NOW, QUICK
+from tests.daemon.one_member import NOW, QUICK
 from tests.edges.kube.answering import connection
+from tests.support import patience
 
 
 def declared(name: str, pool: str = "") -> Cluster:
@@ -231,3 +232,9 @@ async def site(*, controllers: bool = False) -> AsyncIterator[Site]:
     finally:
         await made.close()
         await fleet.stop()
+
+
+async def holds(place: Site, name: str, value: str | None) -> None:
+    async with asyncio.timeout(patience.SECONDS):
+        while await place.value(name) != value:  # noqa: ASYNC110 - a cluster is asked
+            await asyncio.sleep(0.02)

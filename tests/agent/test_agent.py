@@ -18,15 +18,8 @@ from gitfed.model.base import ObjectKey, Origin
 from gitfed.model.declared.cluster import Cluster
 from gitfed.model.fleet import Reach
 from gitfed.model.plan import Action, Edit
-from tests import patience
-from tests.agent.site import DECLARED, Site, created, expected, key, rendered, site
-from tests.daemon.test_member_facts import until
-
-
-async def holds(place: Site, name: str, value: str | None) -> None:
-    async with asyncio.timeout(patience.SECONDS):
-        while await place.value(name) != value:  # noqa: ASYNC110 - a cluster is asked
-            await asyncio.sleep(0.02)
+from tests.agent.site import DECLARED, Site, created, expected, holds, key, rendered, site
+from tests.daemon.one_member import until
 
 
 async def rolled_out(place: Site) -> None:

@@ -7,10 +7,10 @@ import asyncio
 from gitfed.daemon.fleet.pulled.member import PulledMember
 from gitfed.model.base import Body, ObjectKey
 from gitfed.model.load import ClusterLoad, LoadQuestion
-from tests import patience
 from tests.agent.site import site
-from tests.autoscaling.test_federated import CPU, QUEUE, declared
-from tests.daemon.test_member_facts import until
+from tests.autoscaling.metrics import CPU, QUEUE, declared
+from tests.daemon.one_member import until
+from tests.support import patience
 
 WEB = ObjectKey("apps", "Deployment", "default", "web")
 LABELS = {"app": "web"}

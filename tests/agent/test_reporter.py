@@ -13,7 +13,7 @@ from gitfed.model.base import BindingId, ObjectKey
 from gitfed.model.fleet import ApplyResult, ClusterLive, InventoryEntry, LiveObject
 from gitfed.model.plan import Action
 from tests.agent.site import created, expected, rendered, site
-from tests.daemon.test_member_facts import until
+from tests.daemon.one_member import until
 
 KEY = ObjectKey("", "ConfigMap", "shop", "web")
 ENTRY = InventoryEntry(KEY, "", BindingId("b"), None)

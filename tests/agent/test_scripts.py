@@ -18,10 +18,9 @@ from gitfed.model.fleet import Health
 from gitfed.model.plan import Action
 from gitfed.model.script import Script
 from gitfed.reading import interpreters
-from tests import patience
-from tests.agent.site import MAPS, Site, created, expected, key, rendered, site
-from tests.agent.test_agent import holds
-from tests.daemon.test_member_facts import until
+from tests.agent.site import MAPS, Site, created, expected, holds, key, rendered, site
+from tests.daemon.one_member import until
+from tests.support import patience
 
 RETAIN = Script("maps", """
 function Retain(desired, observed)

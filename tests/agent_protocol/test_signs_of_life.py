@@ -17,7 +17,7 @@ from gitfed.agent_protocol.link import Link, SignsOfLife
 from gitfed.agent_protocol.replica import Heard, Told
 from gitfed.agent_protocol.socket import WebSocket
 from gitfed.errors import LinkCut, LinkError
-from tests import patience
+from tests.support import patience
 
 LEASE = 2.0
 _ENOUGH = 6

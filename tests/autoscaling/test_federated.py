@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -18,25 +17,8 @@ from gitfed.model.base import ClusterName
 from gitfed.model.declared.federated_hpa import FederatedHPA
 from gitfed.model.load import ClusterLoad, Load, PodLoad, Reading, Sample
 from gitfed.model.scaling import AutoscalerRecord, Scale
+from tests.autoscaling.metrics import CPU, QUEUE, declared
 from tests.autoscaling.recorded import NOW
-
-CPU = {"type": "Resource", "resource": {"name": "cpu", "target": {"type": "Utilization", "averageUtilization": 50}}}
-QUEUE = {"type": "External", "external": {"metric": {"name": "jobs"}, "target": {"type": "Value", "value": "100"}}}
-
-
-def declared(*metrics: Mapping[str, Any], least: int = 1, most: int = 100, **more: Any) -> FederatedHPA:
-    return FederatedHPA.read({
-        "apiVersion": "autoscaling.karmada.io/v1alpha1",
-        "kind": "FederatedHPA",
-        "metadata": {"name": "web", "namespace": "shop"},
-        "spec": {
-            "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"},
-            "minReplicas": least,
-            "maxReplicas": most,
-            "metrics": list(metrics or (CPU,)),
-            **more,
-        },
-    })  # fmt: skip
 
 
 def pods(count: int, **more: Any) -> tuple[PodLoad, ...]:

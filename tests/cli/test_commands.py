@@ -13,33 +13,10 @@ import yaml
 from gitfed.model.fleet import QuotaFacts
 from gitfed.offline import preview
 from tests.cli import world
+from tests.cli.fleet_of_two import FLEET
 from tests.cli.world import FILES, SECRET, Result, commit, deployment, git, gitfed, golden, program, repository, write
 
 NOW = ("--now", "2026-08-22T10:04:00Z")
-FLEET = """\
-apiVersion: cluster.karmada.io/v1alpha1
-kind: Cluster
-metadata: {name: eu-1}
-spec: {syncMode: Push, region: ignored}
-status:
-  kubernetesVersion: v1.31.0
-  conditions: [{type: Ready, status: "True"}]
-  resourceSummary: {allocatable: {cpu: "12", memory: 40Gi}, allocated: {cpu: 2500m, memory: 8Gi}}
----
-apiVersion: cluster.karmada.io/v1alpha1
-kind: Cluster
-metadata: {name: us-1}
-spec: {syncMode: Push}
-status:
-  conditions: [{type: Ready, status: "False"}]
----
-apiVersion: cluster.karmada.io/v1alpha1
-kind: Cluster
-metadata: {name: ap-1}
-spec: {syncMode: Push, region: ap}
-status:
-  conditions: [{type: Ready, status: "True"}]
-"""
 MEMBERS = """\
 ---
 apiVersion: v1

@@ -12,7 +12,7 @@ import pytest
 from gitfed.cli.output import diff_markdown, manifest_text
 from gitfed.offline import preview
 from tests.cli.world import FILES, cluster, commit, deployment, git, gitfed, repository
-from tests.signing import with_ssh
+from tests.support.signing import with_ssh
 
 RANGE = ("diff", "HEAD~1..HEAD")
 TOKEN = "tok-4711-moonlight"

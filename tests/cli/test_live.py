@@ -17,9 +17,9 @@ import pytest
 import yaml
 
 from gitfed.cli.commands.act import apply as apply_command
-from tests import needs, patience
 from tests.cli.world import FILES, Result, commit, deployment, git, gitfed, installed, repository
 from tests.clusters.rest import Endpoint
+from tests.support import needs, patience
 
 pytestmark = pytest.mark.e2e
 

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.test_desired import call, checkout, git, refused  # noqa: F401
+from tests.cli.checkout import call, git, refused
+from tests.cli.checkout import checkout as checkout
 
 EXPORT = """\
 apiVersion: v1
@@ -40,7 +41,7 @@ def export(tmp_path: Path) -> Path:
     return folder
 
 
-def test_an_export_of_kubefed_becomes_files_and_a_report(checkout: Path, export: Path) -> None:  # noqa: F811
+def test_an_export_of_kubefed_becomes_files_and_a_report(checkout: Path, export: Path) -> None:
     result = call("import", "kubefed", str(export))
     assert result.exit_code == 0
     assert result.stdout == (
@@ -65,7 +66,7 @@ def test_an_export_of_kubefed_becomes_files_and_a_report(checkout: Path, export:
 
 
 def test_nothing_is_written_where_a_file_would_be_overwritten(
-    checkout: Path, export: Path, capsys: pytest.CaptureFixture[str]  # noqa: F811
+    checkout: Path, export: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:  # fmt: skip
     (checkout / "shop").mkdir()
     (checkout / "shop/namespace.yaml").write_text("mine: true\n")
@@ -76,14 +77,14 @@ def test_nothing_is_written_where_a_file_would_be_overwritten(
     assert (checkout / "fleet/clusters/us-2.yaml").exists()
 
 
-def test_a_dry_run_shows_the_files_and_writes_none(checkout: Path, export: Path) -> None:  # noqa: F811
+def test_a_dry_run_shows_the_files_and_writes_none(checkout: Path, export: Path) -> None:
     result = call("import", "kubefed", str(export), "--dry-run", "client")
     assert "+++ b/shop/configmap-conf.yaml" in result.stdout
     assert git(checkout, "status", "--porcelain") == ""
 
 
 def test_a_broken_export_is_named_and_nothing_is_written(
-    checkout: Path, export: Path, capsys: pytest.CaptureFixture[str]  # noqa: F811
+    checkout: Path, export: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:  # fmt: skip
     from gitfed.cli.main import run
 
@@ -119,7 +120,7 @@ items:
 """
 
 
-def test_a_control_plane_becomes_files_and_decisions(checkout: Path, tmp_path: Path) -> None:  # noqa: F811
+def test_a_control_plane_becomes_files_and_decisions(checkout: Path, tmp_path: Path) -> None:
     (tmp_path / "karmada.yaml").write_text(KARMADA)
     decisions = tmp_path / "decisions.yaml"
     result = call("import", "karmada", str(tmp_path / "karmada.yaml"), "--decisions-out", str(decisions))
@@ -131,13 +132,13 @@ def test_a_control_plane_becomes_files_and_decisions(checkout: Path, tmp_path: P
 
 
 def test_a_control_plane_is_read_from_files_or_by_a_kubeconfig(
-    checkout: Path, capsys: pytest.CaptureFixture[str]  # noqa: F811
+    checkout: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:  # fmt: skip
     assert "read from files or from the control plane?" in refused(capsys, "import", "karmada")
 
 
 def test_the_first_commit_of_a_fleet_has_its_settings(
-    checkout: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,  # noqa: F811
+    checkout: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
     (tmp_path / "karmada.yaml").write_text(KARMADA)
     fresh = tmp_path / "fresh"

@@ -6,7 +6,7 @@ import contextlib
 import json
 from pathlib import Path
 
-from tests.cli.test_commands import FLEET
+from tests.cli.fleet_of_two import FLEET
 from tests.cli.world import commit, gitfed
 from tests.e2e.listener import Listener, notification
 

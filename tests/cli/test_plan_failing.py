@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from gitfed.cli.output import plain, plan_failing
 from gitfed.views import plans
+from tests.planning.evictions import DIRECTLY, evicted
 from tests.planning.stage import Stage
-from tests.planning.test_failover import DIRECTLY, evicted
 
 PLAIN = plain.paint("never")
 

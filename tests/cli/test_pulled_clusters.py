@@ -13,7 +13,7 @@ from gitfed.cli.output import listing
 from gitfed.model.agent_presence import AgentPresence, Holding
 from gitfed.views import agents
 from tests.cli.world import commit, git, gitfed, repository
-from tests.daemon.test_member_facts import NOW
+from tests.daemon.one_member import NOW
 from tests.e2e.pulled import cluster
 from tests.e2e.world import config_map, policy, settings
 from tests.hub.stage import snapshot

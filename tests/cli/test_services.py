@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 from tests.cli.world import commit, gitfed
-from tests.lint.test_services import ingress
+from tests.lint.ingresses import ingress
 from tests.services.stage import multi_cluster_service, service
 
 

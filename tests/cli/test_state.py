@@ -17,9 +17,9 @@ from gitfed.documents.state_commits import Act
 from gitfed.edges.git import Repository, signing_key
 from gitfed.edges.state.state import StateBranch
 from gitfed.text import yaml
-from tests import signing
 from tests.cli.world import FILES, POLICY, commit, git, gitfed
-from tests.signing import Person
+from tests.support import signing
+from tests.support.signing import Person
 
 WHEN = datetime(2026, 1, 1, tzinfo=UTC)
 DEMANDING = (

@@ -12,7 +12,7 @@ from pathlib import Path
 from click.testing import CliRunner
 
 from gitfed.cli import main
-from tests import patience, warm
+from tests.support import patience, warm
 
 GOLDEN = Path(__file__).parent / "golden"
 SECRET = "correct-horse-battery-staple"

@@ -28,8 +28,8 @@ from typing import Any
 import trustme
 import yaml
 
-from tests import needs
 from tests.clusters import rest
+from tests.support import needs
 
 TOKEN = "admintoken"
 _LOOPBACK = "127.0.0.1"

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Coroutine
 from typing import Any, TypeVar
 
-from tests import patience
+from tests.support import patience
 
 T = TypeVar("T")
 

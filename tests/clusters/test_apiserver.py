@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 import yaml
 
-from tests import needs
 from tests.clusters import apiserver, rest
+from tests.support import needs
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 

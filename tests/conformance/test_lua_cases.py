@@ -7,7 +7,7 @@ from types import ModuleType
 import pytest
 
 from tests.conformance import bundled, lua
-from tests.conformance.test_pure_cases import cases, failing
+from tests.conformance.recorded import cases, failing
 
 
 @pytest.mark.parametrize(("name", "module", "count"), [("lua", lua, 265), ("bundled", bundled, 441)])

@@ -2,33 +2,13 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping
-from pathlib import Path
 from types import ModuleType
-from typing import Any
 
 import pytest
 
 from gitfed.text import jsonpath as language
 from tests.conformance import jsonpath, matching, native, overrides, prune_retain, scheduling
-
-HERE = Path(__file__).parent
-
-
-def cases(name: str) -> Iterator[dict[str, Any]]:
-    with (HERE / f"{name}.jsonl").open(encoding="utf-8") as lines:
-        for line in lines:
-            yield json.loads(line)
-
-
-def failing(name: str, module: ModuleType) -> Mapping[str, list[str]]:
-    found = {}
-    for case in cases(name):
-        assert module.matches(case), case["id"]
-        if differences := module.run(case):
-            found[case["id"]] = differences
-    return found
+from tests.conformance.recorded import cases, failing
 
 
 @pytest.mark.parametrize(

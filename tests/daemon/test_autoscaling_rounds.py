@@ -10,7 +10,7 @@ from typing import Any, cast
 
 from gitfed.daemon.autoscaling.rounds import Rounds
 from gitfed.daemon.fleet.fleet import Fleet
-from gitfed.model.base import ClusterName, ObjectKey
+from gitfed.model.base import ClusterName, Commit, ObjectKey
 from gitfed.model.decisions import Decisions
 from gitfed.model.fleet import ClusterFacts, FactsRef, FleetSnapshot
 from gitfed.model.load import ClusterLoad, LoadQuestion
@@ -21,7 +21,7 @@ from tests.autoscaling import test_federated as loads
 from tests.autoscaling.recorded import NOW
 from tests.e2e.world import cluster, deployment, policy, settings
 from tests.planning.stage import DIVIDED, INTERPRETER
-from tests.planning.test_build import Commit, Tree
+from tests.planning.tree import Tree
 
 HPA = ObjectKey("autoscaling.karmada.io", "FederatedHPA", "shop", "web")
 WEB = ObjectKey("apps", "Deployment", "shop", "web")

@@ -15,7 +15,7 @@ from gitfed.daemon.fleet.members import Options
 from gitfed.daemon.fleet.pulled.member import PulledMember
 from gitfed.model.base import ClusterName
 from gitfed.model.fleet import ClusterLive
-from tests.daemon.test_member_facts import NOW
+from tests.daemon.one_member import NOW
 from tests.hub.stage import cluster, snapshot
 
 NAMES = ("m1", "m2", "m3")

@@ -15,8 +15,8 @@ from gitfed.model.base import Commit
 from gitfed.model.repo import RepoSnapshot
 from gitfed.reading.reader import Reader
 from gitfed.source import repo as source
-from tests import patience
 from tests.source.trees import tree
+from tests.support import patience
 
 SETTINGS = {"gitfed.yaml": "apiVersion: gitfed.io/v1alpha1\nkind: Federation\nmetadata: {name: f}\n"}
 

@@ -16,7 +16,7 @@ from gitfed.model.fleet import InventoryEntry
 from gitfed.model.plan import Action, Change
 from kubesim import cluster as sim
 from kubesim.fleet import ClusterSpec, Fleet
-from tests.daemon.test_member_facts import QUICK, serving, until
+from tests.daemon.one_member import QUICK, serving, until
 from tests.edges.kube.answering import connection
 
 KEY = ObjectKey("", "ConfigMap", "default", "ours")

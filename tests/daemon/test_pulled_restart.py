@@ -21,7 +21,7 @@ from gitfed.model.decisions import Decisions
 from gitfed.model.repo import RepoSnapshot
 from gitfed.planning import build
 from gitfed.source import repo as source
-from tests.daemon.test_member_facts import NOW
+from tests.daemon.one_member import NOW
 from tests.e2e.world import config_map, policy
 from tests.hub.stage import cluster
 from tests.source.trees import tree

@@ -19,7 +19,7 @@ from gitfed.model.plan import Binding
 from gitfed.model.webhook import NoReply, Webhook, WebhookQuestion
 from gitfed.reading import webhook_cache as memory
 from gitfed.reading.webhook_cache import Answers
-from tests import patience
+from tests.support import patience
 
 
 def question(

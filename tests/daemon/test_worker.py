@@ -12,7 +12,7 @@ from gitfed.model.base import BindingId, ClusterName, Digest, ObjectKey, Origin
 from gitfed.model.fleet import ApplyResult, InventoryEntry
 from gitfed.model.plan import Action, Change, RenderedManifest
 from gitfed.planning.ordering import order
-from tests import patience
+from tests.support import patience
 
 
 def change(name: str, *, wave: int = 0) -> Change:

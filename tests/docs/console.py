@@ -12,8 +12,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Self
 
-from tests import patience
 from tests.docs.pages import ROOT, Block, Command
+from tests.support import patience
 
 
 class Console:

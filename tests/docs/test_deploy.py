@@ -23,9 +23,9 @@ from gitfed.offline import inputs
 from gitfed.text import yaml
 from kubesim.cluster import Cluster
 from kubesim.server.request import Request, Response, User, locate
-from tests import needs
 from tests.cli.world import gitfed
 from tests.docs.pages import ROOT
+from tests.support import needs
 
 KUBERNETES = ROOT / "deploy" / "kubernetes"
 UNIT = ROOT / "deploy" / "systemd" / "gitfed.service"

@@ -48,3 +48,15 @@ def test_a_function_has_at_most_seven_parameters() -> None:
         if number > 7
     }
     assert many - _MANY_PARAMETERS == set()
+
+
+def test_what_tests_share_stands_outside_of_test_modules() -> None:
+    taken = [
+        f"{path.relative_to(ROOT)}: {node.module}.{name.name}"
+        for path in (ROOT / "tests").rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.ImportFrom) and re.fullmatch(r"tests\..*\.?test_\w+", node.module or "")
+        for name in node.names
+        if not name.name.startswith("test_")  # a test that is run again in other surroundings
+    ]
+    assert taken == []

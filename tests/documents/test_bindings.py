@@ -13,7 +13,7 @@ from gitfed.documents import bindings
 from gitfed.errors import InputError
 from gitfed.model.base import ObjectKey
 from gitfed.model.keys import APPLIED_PLACEMENT, DESCHEDULED, PRUNE_ANNOTATION, REBALANCED_BY
-from tests import spoil
+from tests.support import spoil
 
 BINDING: dict[str, Any] = {
     "apiVersion": "work.karmada.io/v1alpha2",

@@ -14,7 +14,7 @@ from gitfed.errors import InputError
 from gitfed.model.decisions import ClusterRecord, TimedTaint
 from gitfed.model.fleet import Reach
 from gitfed.text import emit, yaml
-from tests import spoil
+from tests.support import spoil
 
 TIMES = st.integers(1_577_836_800, 2_208_988_800).map(lambda seconds: datetime.fromtimestamp(seconds, UTC))
 WORDS = st.text("abcXYZ-./ ", min_size=1, max_size=20)

@@ -13,9 +13,9 @@ import random
 from collections.abc import Callable
 from typing import Any
 
-from tests.e2e.test_interpreters import DEFINITION, GROUP
+from tests.e2e.workloads import DEFINITION, GROUP
 from tests.e2e.world import cluster, config_map, policy, settings
-from tests.planning.test_dependencies import workload
+from tests.planning.dependants import workload
 
 CLUSTERS = ("m1", "m2", "m3")
 APPS = tuple(f"d{number}" for number in range(4))

@@ -13,8 +13,8 @@ from gitfed.edges.certificates import Authority
 from gitfed.hub.enrolment.ledger import Enrolled, Issued
 from gitfed.hub.enrolment.ledger_file import LedgerFile
 from gitfed.model import agent_identity
-from tests import patience
 from tests.e2e.world import Daemon, World
+from tests.support import patience
 
 
 def free_port() -> int:

@@ -10,9 +10,10 @@ from typing import Any
 
 import pytest
 
-from tests import git_servers, patience
-from tests.e2e.test_hub import Credential, _port
+from tests.e2e.hub_port import Credential
+from tests.e2e.hub_port import free_port as _port
 from tests.e2e.world import World, cluster, config_map, policy, settings
+from tests.support import git_servers, patience
 
 pytestmark = pytest.mark.e2e
 

@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 import yaml
 
-from tests import signing
-from tests.e2e.test_main_job import BASE, image
-from tests.e2e.test_signed_commits import demanding, signs
+from tests.e2e.shop import BASE, image
+from tests.e2e.signed_shop import demanding, signs
 from tests.e2e.world import World, cluster, config_map, deployment, policy, settings
+from tests.support import signing
 
 pytestmark = pytest.mark.e2e
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 import pytest
 
 from tests.e2e import worlds
+from tests.e2e.candidates import BASE, applied_everywhere, candidate
 from tests.e2e.pulled_world import PulledWorld
-from tests.e2e.test_leader import BASE, applied_everywhere, candidate
 from tests.e2e.test_main_job import (  # noqa: F401 - collected here, too
     test_drift_is_repaired_and_others_fields_are_left_alone,
     test_the_thread_push_applied_kill_restart_same,

@@ -11,9 +11,9 @@ import yaml
 
 from tests.clusters.faulty import Faulty
 from tests.e2e.world import World, cluster, deployment, policy, settings
+from tests.planning.hours import hours
+from tests.planning.loads import load
 from tests.planning.stage import DIVIDED
-from tests.planning.test_autoscaling import hours
-from tests.planning.test_federated_autoscaling import load
 
 pytestmark = pytest.mark.e2e
 

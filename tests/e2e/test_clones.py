@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.test_limits import BASE, GONE, LOOSE, left
+from tests.e2e.gated import BASE, GONE, LOOSE, left
 from tests.e2e.world import World
 
 pytestmark = pytest.mark.e2e

@@ -7,8 +7,8 @@ import subprocess
 import pytest
 import yaml
 
-from tests import needs
 from tests.e2e.world import World, cluster, config_map, deployment, policy, settings
+from tests.support import needs
 
 pytestmark = pytest.mark.e2e
 

@@ -8,41 +8,14 @@ from typing import Any
 import pytest
 import yaml
 
-from tests import needs
 from tests.clusters.rest import RefusedError
-from tests.e2e.test_main_job import BASE
-from tests.e2e.test_namespaces import looked
+from tests.e2e.definitions import custom, definition, everything
+from tests.e2e.looking import looked
+from tests.e2e.shop import BASE
 from tests.e2e.world import World, cluster, settings
+from tests.support import needs
 
 pytestmark = pytest.mark.e2e
-
-
-def definition(plural: str, kind: str) -> str:
-    schema = {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}
-    return json.dumps({
-        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
-        "metadata": {"name": f"{plural}.example.com"},
-        "spec": {"group": "example.com", "scope": "Namespaced",
-                 "names": {"plural": plural, "singular": kind.lower(), "kind": kind},
-                 "versions": [{"name": "v1", "served": True, "storage": True, "schema": schema}]},
-    })  # fmt: skip
-
-
-def custom(kind: str, name: str, version: str = "1") -> str:
-    return json.dumps({"apiVersion": "example.com/v1", "kind": kind, "metadata": {"name": name, "namespace": "shop"},
-                       "spec": {"version": version}})  # fmt: skip
-
-
-def everything(plural: str, kind: str, clusters: list[str], **spec: Any) -> str:
-    """One policy for a definition and its objects."""
-    return json.dumps({
-        "apiVersion": "policy.karmada.io/v1alpha1", "kind": "ClusterPropagationPolicy", "metadata": {"name": plural},
-        "spec": {"resourceSelectors": [
-                    {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
-                     "name": f"{plural}.example.com"},
-                    {"apiVersion": "example.com/v1", "kind": kind}],
-                 "placement": {"clusterAffinity": {"clusterNames": clusters}}, **spec},
-    })  # fmt: skip
 
 
 def found(world: World, where: str, name: str, plural: str = "lamps") -> dict[str, Any] | None:

@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-from tests.e2e.test_main_job import image
+from tests.e2e.shop import image
 from tests.e2e.world import World, cluster, config_map, settings
-from tests.planning.test_dependencies import taking, workload
+from tests.planning.dependants import taking, workload
 
 pytestmark = pytest.mark.e2e
 

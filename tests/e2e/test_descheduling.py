@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.e2e.test_facts import DYNAMIC, MERGE, add_node, asking, replicas
+from tests.e2e.node_facts import DYNAMIC, MERGE, add_node, asking, replicas
 from tests.e2e.world import World, cluster, policy, settings
 
 pytestmark = pytest.mark.e2e

@@ -17,12 +17,12 @@ from pathlib import Path
 
 import pytest
 
-from tests import needs, patience
 from tests.clusters import beside
 from tests.clusters.node import node
 from tests.e2e import worlds
 from tests.e2e.through_door import Kubectl
 from tests.e2e.world import World, cluster, settings
+from tests.support import needs, patience
 
 pytestmark = pytest.mark.e2e
 

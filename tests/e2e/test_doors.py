@@ -12,9 +12,9 @@ import pytest
 
 from gitfed.model.agent_identity import SEARCH
 from gitfed.model.keys import CACHED_FROM_CLUSTER
-from tests import needs, patience
 from tests.e2e.through_door import Kubectl
 from tests.e2e.world import World, cluster, config_map, policy, settings
+from tests.support import needs, patience
 
 pytestmark = [pytest.mark.e2e, needs.program("kubectl")]
 

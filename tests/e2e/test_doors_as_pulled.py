@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tests import needs
 from tests.e2e import worlds
 from tests.e2e.test_doors import test_kubectl_searches_what_registries_select  # noqa: F401 - collected here, too
+from tests.support import needs
 
 pytestmark = [pytest.mark.e2e, needs.program("kubectl")]
 

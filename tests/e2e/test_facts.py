@@ -10,28 +10,11 @@ from typing import Any
 import pytest
 import yaml
 
-from tests import needs
+from tests.e2e.node_facts import DYNAMIC, add_node, asking, replicas, shown
 from tests.e2e.world import World, cluster, deployment, policy, settings
+from tests.support import needs
 
 pytestmark = pytest.mark.e2e
-
-DYNAMIC = {
-    "replicaScheduling": {
-        "replicaSchedulingType": "Divided",
-        "replicaDivisionPreference": "Weighted",
-        "weightPreference": {"dynamicWeight": "AvailableReplicas"},
-    }
-}
-MERGE = "application/merge-patch+json"
-
-
-def add_node(world: World, where: str, name: str, cpu: str, **labels: str) -> None:
-    world.ask(where, "POST", "/api/v1/nodes", {"metadata": {"name": name, "labels": labels}})
-    # Whoever registers a node is expected to take this mark away when it is ready.
-    world.ask(where, "PATCH", f"/api/v1/nodes/{name}", {"spec": {"taints": None}}, MERGE)
-    amounts = {"cpu": cpu, "memory": "64Gi", "pods": "110"}
-    status = {"capacity": amounts, "allocatable": amounts, "conditions": [{"type": "Ready", "status": "True"}]}
-    world.ask(where, "PATCH", f"/api/v1/nodes/{name}/status", {"status": status}, MERGE)
 
 
 def add_pod(world: World, where: str, name: str, node: str, cpu: str) -> None:
@@ -40,33 +23,9 @@ def add_pod(world: World, where: str, name: str, node: str, cpu: str) -> None:
     world.ask(where, "POST", "/api/v1/namespaces/default/pods", body)
 
 
-def asking(name: str, replicas: int, requests: dict[str, str], **spec: Any) -> str:
-    body = json.loads(deployment(name, replicas=replicas))
-    pod = body["spec"]["template"]["spec"]
-    pod["containers"][0]["resources"] = {"requests": requests}
-    pod.update(spec)
-    return json.dumps(body)
-
-
 def branch_facts(world: World, name: str) -> dict[str, Any]:
     text = shown(world, f"gitfed/facts:clusters/{name}.yaml")
     return dict(yaml.safe_load(text)) if text else {}
-
-
-def shown(world: World, what: str) -> str:
-    done = subprocess.run(
-        ["git", "-C", str(world.bare), "show", what], capture_output=True, text=True, check=False
-    )  # fmt: skip
-    return done.stdout
-
-
-def replicas(world: World, name: str) -> dict[str, int]:
-    found = {}
-    for where in world.names:
-        body = world.get(where, "Deployment", "shop", name)
-        if body is not None:
-            found[where] = body["spec"]["replicas"]
-    return found
 
 
 def start(world: World, *more: tuple[str, str]) -> None:

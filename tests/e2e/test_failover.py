@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
-import subprocess
 from typing import Any
 
 import pytest
@@ -12,56 +10,16 @@ import pytest
 from gitfed.cli.demo import flink
 from tests.clusters.embedded import EmbeddedServer
 from tests.clusters.rest import RefusedError
-from tests.e2e.test_main_job import image, inventory
-from tests.e2e.world import World, cluster, deployment, policy, settings
+from tests.e2e.failing import FAST, ONE, SOON, binding, decided, files, log, plain, settled_in_m1
+from tests.e2e.shop import image, inventory
+from tests.e2e.world import World, settings
 
 pytestmark = pytest.mark.e2e
-
-FAST = ("--cluster-status-update-frequency", "300ms", "--cluster-failure-threshold", "600ms",
-        "--cluster-success-threshold", "600ms")  # fmt: skip
-SOON = {
-    "failover": {
-        "evictionTimeout": "1s", "notReadyTolerationSeconds": 1, "unreachableTolerationSeconds": 1,
-        "gracefulEvictionTimeout": "10m",
-    }
-}  # fmt: skip
-ONE = {"spreadConstraints": [{"spreadByField": "cluster", "minGroups": 1, "maxGroups": 1}]}
-
-
-def files(**policy_spec: Any) -> dict[str, str]:
-    return {
-        "gitfed.json": settings(**SOON),
-        "clusters/m1.json": cluster("m1"),
-        "clusters/m2.json": cluster("m2"),
-        "apps/web.json": deployment("web"),
-        "policies/web.json": policy("web", None, placement=ONE, **policy_spec),
-    }
-
-
-def log(world: World) -> str:
-    """Bodies of the state branch's commits, newest first."""
-    done = subprocess.run(
-        ["git", "-C", str(world.bare), "log", "--format=%B", "gitfed/state"],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    return done.stdout
-
-
-def binding(world: World) -> str:
-    return world.state().get("bindings/shop/web-Deployment.apps.yaml", "")
 
 
 def plan(world: World) -> str:
     arguments = ("--repo", str(world.bare), "--live", "--kubeconfig", str(world.kubeconfig), "-o", "json")
     return world.gitfed("plan", *arguments, check=False).stdout
-
-
-def settled_in_m1(world: World) -> None:
-    world.until(lambda: image(world, "web", "m1"), "web in m1")
-    world.mark_available("m1", "shop", "web")
-    world.until(lambda: "appliedCommit" in world.state().get("state.yaml", ""), "it is recorded as applied")
 
 
 def test_work_leaves_a_cluster_that_dies_and_its_old_copy_goes_when_it_is_back(world: World) -> None:
@@ -234,22 +192,6 @@ def test_a_rehearsal_foretells_what_the_daemon_then_does(world: World) -> None:
     until_over = foretold.index("Deployment.apps/shop/web has left m1: its copy there may go") + 1
     assert done[:until_over] == foretold[:until_over]
     assert told["deletedOnRecovery"] == []
-
-
-def decided(world: World) -> list[str]:
-    """Sentences of all decisions, oldest first."""
-    done = subprocess.run(
-        ["git", "-C", str(world.bare), "log", "--reverse", "--format=%x00%B", "gitfed/state"],
-        capture_output=True, text=True, check=True,
-    ).stdout  # fmt: skip
-    bodies = [text.splitlines() for text in done.split("\0") if text.startswith("Decide for")]
-    return [line for lines in bodies for line in lines[1:] if line and not line.startswith("Gitfed-")]
-
-
-def plain(line: str) -> str:
-    """Without times, and without the words of the error."""
-    line = re.sub(r"since \S+Z", "since", line)
-    return re.sub(r"\(ClusterNotReachable.*\)", "(ClusterNotReachable)", line)
 
 
 FLINK_POLICY = {

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.e2e.test_failover import FAST, ONE, SOON, binding, files, log, settled_in_m1
-from tests.e2e.test_leader import candidate
-from tests.e2e.test_main_job import image, inventory
+from tests.e2e.candidates import candidate
+from tests.e2e.failing import FAST, ONE, SOON, binding, files, log, settled_in_m1
+from tests.e2e.shop import image, inventory
 from tests.e2e.world import World, deployment, policy, settings
 
 pytestmark = pytest.mark.e2e

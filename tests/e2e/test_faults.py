@@ -16,7 +16,7 @@ import pytest
 
 from kubesim.faults import Faults
 from tests.clusters.faulty import Faulty
-from tests.e2e.test_main_job import BASE, image, inventory
+from tests.e2e.shop import BASE, image, inventory
 from tests.e2e.world import Daemon, World, config_map, deployment, policy
 
 pytestmark = pytest.mark.e2e

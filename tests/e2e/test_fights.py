@@ -9,7 +9,7 @@ import time
 import pytest
 
 from tests.clusters.rest import RefusedError
-from tests.e2e.test_main_job import BASE, image
+from tests.e2e.shop import BASE, image
 from tests.e2e.world import World, deployment, settings
 
 pytestmark = pytest.mark.e2e

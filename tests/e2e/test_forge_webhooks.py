@@ -6,10 +6,10 @@ import urllib.request
 
 import pytest
 
-from tests import needs, patience
-from tests.e2e.test_leader import candidate
+from tests.e2e.candidates import candidate
 from tests.e2e.world import World, cluster, config_map, policy, settings
 from tests.hub import deliveries
+from tests.support import needs, patience
 
 pytestmark = [pytest.mark.e2e, needs.pushed("its hub has no TLS, and agents want it")]
 

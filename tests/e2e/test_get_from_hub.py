@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from tests import git_servers, patience
 from tests.cli.world import gitfed
-from tests.e2e.test_hub import _port
+from tests.e2e.hub_port import free_port as _port
 from tests.e2e.world import World, cluster, config_map, deployment, policy, settings
-from tests.planning.test_autoscaling import hours
+from tests.planning.hours import hours
+from tests.support import git_servers, patience
 
 pytestmark = pytest.mark.e2e
 

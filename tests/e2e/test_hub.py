@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import json
 import ssl
 import subprocess
@@ -14,10 +13,11 @@ from typing import Any
 import pytest
 import yaml
 
-from tests import git_servers, needs, patience
 from tests.clusters.faulty import Faulty
+from tests.e2e.hub_port import Credential, free_port
 from tests.e2e.listener import Listener, notification
-from tests.e2e.world import Daemon, World, cluster, config_map, policy, settings
+from tests.e2e.world import World, cluster, config_map, policy, settings
+from tests.support import git_servers, needs, patience
 
 pytestmark = pytest.mark.e2e
 
@@ -44,42 +44,10 @@ def _files() -> dict[str, str | None]:
     }
 
 
-def _port(world: World, daemon: Daemon) -> int:
-    world.until(lambda: daemon.said("the hub listens"), "the hub listens")
-    return int(daemon.said("the hub listens")[0]["url"].rpartition(":")[2])
-
-
-class Credential:
-    """What `gitfed kubeconfig --admin` printed, as files."""
-
-    def __init__(self, world: World, port: int, user: str, data: Path | None = None) -> None:
-        done = world.gitfed("kubeconfig", "--admin", "--user", user, "--data-dir", str(data or world.data),
-                            "--hub-url", f"https://127.0.0.1:{port}")  # fmt: skip
-        config = yaml.safe_load(done.stdout)
-        self.url = config["clusters"][0]["cluster"]["server"]
-        parts = {
-            "ca": config["clusters"][0]["cluster"]["certificate-authority-data"],
-            "certificate": config["users"][0]["user"]["client-certificate-data"],
-            "key": config["users"][0]["user"]["client-key-data"],
-        }
-        self.files = {name: world.directory / f"{user}-{port}.{name}" for name in parts}
-        for name, content in parts.items():
-            self.files[name].write_bytes(base64.b64decode(content))
-
-    def get(self, path: str) -> tuple[int, str]:
-        context = ssl.create_default_context(cafile=self.files["ca"])
-        context.load_cert_chain(self.files["certificate"], self.files["key"])
-        try:
-            with urllib.request.urlopen(self.url + path, context=context, timeout=patience.SECONDS) as answer:
-                return answer.status, answer.read().decode()
-        except urllib.error.HTTPError as error:
-            return error.code, error.read().decode()
-
-
 def test_who_may_look_is_said_in_git_and_counts_at_once(world: World) -> None:
     world.push({name: text for name, text in _files().items() if name != "access.json"})
     daemon = world.daemon("--hub-address", "0.0.0.0:0")
-    caller = Credential(world, _port(world, daemon), "prometheus")
+    caller = Credential(world, free_port(world, daemon), "prometheus")
     assert caller.get("/livez") == (200, "ok\n")
     world.until(lambda: caller.get("/metrics")[0] != 503, "the first commit is read")
     assert caller.get("/metrics") == (403, "no AccessPolicy lets prometheus view everything\n")
@@ -153,7 +121,7 @@ def test_prometheus_fires_and_people_are_told_of_what_is_unreachable_or_held(wor
     listener = Listener()
     world.push({**_files(), "oncall.json": notification("oncall")})
     daemon = world.daemon("--hub-address", "0.0.0.0:0", "--notify-dir", str(listener.target(world.directory)), *_FAST)
-    credential = Credential(world, _port(world, daemon), "prometheus")
+    credential = Credential(world, free_port(world, daemon), "prometheus")
     world.until(lambda: len(world.objects("m2", "ConfigMap", "shop")) == 3, "the fleet is as it should be")
     # What is waited for is minutes in earnest; `promtool test rules` has looked at that.
     rules = yaml.safe_load(ALERTS.read_text())

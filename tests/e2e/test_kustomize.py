@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-from tests import needs
-from tests.e2e.test_main_job import BASE, image
+from tests.e2e.shop import BASE, image
 from tests.e2e.world import World, config_map, deployment
+from tests.support import needs
 
 pytestmark = pytest.mark.e2e
 

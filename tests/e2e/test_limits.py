@@ -3,26 +3,12 @@
 from __future__ import annotations
 
 import json
-import re
 import subprocess
 
 import pytest
 
-from tests.e2e.world import World, cluster, config_map, policy, settings
-
-MAPS = {f"apps/c{n}.json": config_map(f"c{n}", {"k": "v"}) for n in range(4)}
-LOOSE = settings(guards={"maxDeletions": 1000, "maxDeletionPercent": 100})
-BASE = {
-    "gitfed.json": settings(guards={"maxDeletions": 1, "maxDeletionPercent": 100}),
-    "clusters/m1.json": cluster("m1"),
-    "policies/all.json": policy("all", ["m1"], (("v1", "ConfigMap"),)),
-    **MAPS,
-}
-GONE = dict.fromkeys(MAPS)
-
-
-def left(world: World) -> list[str]:
-    return sorted(name for name in world.objects("m1", "ConfigMap", "shop") if re.fullmatch(r"c\d", name))
+from tests.e2e.gated import BASE, GONE, LOOSE, MAPS, left
+from tests.e2e.world import World, config_map
 
 
 def planned(world: World, *arguments: str) -> subprocess.CompletedProcess[str]:

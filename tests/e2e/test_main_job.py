@@ -7,23 +7,11 @@ import json
 import pytest
 import yaml
 
-from tests import patience
-from tests.e2e.world import World, cluster, config_map, deployment, policy, settings
+from tests.e2e.shop import BASE, image, inventory
+from tests.e2e.world import World, config_map, deployment, policy
+from tests.support import patience
 
 pytestmark = pytest.mark.e2e
-
-BASE = {
-    "gitfed.json": settings(),
-    "clusters/m1.json": cluster("m1", region="eu"),
-    "clusters/m2.json": cluster("m2", region="us"),
-    "policies/web.json": policy("web", ["m1", "m2"]),
-    "apps/web.json": deployment("web"),
-}
-
-
-def image(world: World, name: str, where: str) -> str | None:
-    body = world.get(where, "Deployment", "shop", name)
-    return body["spec"]["template"]["spec"]["containers"][0]["image"] if body else None
 
 
 def test_the_thread_push_applied_kill_restart_same(world: World) -> None:
@@ -236,11 +224,6 @@ def test_a_daemon_says_when_it_lives_and_when_it_is_ready(world: World) -> None:
         with urlopen(f"http://127.0.0.1:{port}/{path}", timeout=patience.SECONDS) as answer:
             assert answer.read() == b"ok\n"
     assert {"ts", "level", "logger", "msg"} <= daemon.lines()[0].keys()
-
-
-def inventory(world: World, name: str) -> str:
-    items = world.ask(name, "GET", "/api/v1/namespaces/gitfed-system/configmaps")["items"]
-    return " ".join(key for item in items for key in (item.get("data") or {}))
 
 
 def _found(world: World, name: str, path: str) -> bool:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.e2e.world import World, cluster, config_map, deployment, policy, settings
-from tests.planning.test_dependencies import workload
+from tests.planning.dependants import workload
 
 pytestmark = pytest.mark.e2e
 

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.test_main_job import BASE, image
+from tests.e2e.looking import looked
+from tests.e2e.shop import BASE, image
 from tests.e2e.world import World, config_map, deployment, policy, settings
 
 pytestmark = pytest.mark.e2e
@@ -25,13 +26,6 @@ def there(world: World, where: str, name: str) -> bool:
 def theirs(world: World, where: str, space: str) -> None:
     body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "theirs", "namespace": space}}
     world.ask(where, "POST", world.path("ConfigMap", space), body)
-
-
-def looked(world: World) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """The totals and the changes of `plan --live`."""
-    options = ("--repo", str(world.bare), "--kubeconfig", str(world.kubeconfig), "--live", "-o", "json")
-    shown = json.loads(world.gitfed("plan", *options).stdout)
-    return shown["totals"], shown["changes"]
 
 
 def test_a_namespace_goes_after_its_content_and_never_with_somebody_elses(world: World) -> None:

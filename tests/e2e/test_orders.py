@@ -8,18 +8,11 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.test_main_job import BASE, image
+from tests.e2e.reasons import reasons
+from tests.e2e.shop import BASE, image
 from tests.e2e.world import World, config_map, deployment, policy, settings
 
 pytestmark = pytest.mark.e2e
-
-
-def reasons(world: World) -> dict[tuple[str, str], tuple[str, str]]:
-    """(cluster, name) → (action, reason) of the live plan."""
-    done = world.gitfed(
-        "plan", "--repo", str(world.bare), "--live", "--kubeconfig", str(world.kubeconfig), "-o", "json"
-    )
-    return {(c["cluster"], c["name"]): (c["action"], c["reason"]) for c in json.loads(done.stdout)["changes"]}
 
 
 def deployed(world: World, tag: str, *clusters: str) -> None:

@@ -14,12 +14,12 @@ import yaml
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.select import Select
 
-from tests import needs, patience
 from tests.e2e.world import Daemon, World, cluster, config_map, policy, settings
 from tests.hub import issuer
 from tests.hub.issuer import Forge
 from tests.hub.pages import browser
 from tests.hub.pages.browser import Browser
+from tests.support import needs, patience
 
 pytestmark = [
     pytest.mark.e2e, needs.program("chromium", "chromedriver", "kubectl"),

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.e2e.test_facts import MERGE, asking, shown
+from tests.e2e.node_facts import MERGE, asking, shown
 from tests.e2e.world import World, cluster, deployment, policy, settings
 
 pytestmark = pytest.mark.e2e

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.test_main_job import BASE, image, inventory
-from tests.e2e.test_orders import reasons
+from tests.e2e.reasons import reasons
+from tests.e2e.shop import BASE, image, inventory
 from tests.e2e.world import World, config_map, deployment, policy, settings
 
 pytestmark = pytest.mark.e2e

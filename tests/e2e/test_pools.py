@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from tests import needs
 from tests.clusters.faulty import Faulty
 from tests.e2e import worlds
 from tests.e2e.pool import Pool, cluster
 from tests.e2e.through_door import Kubectl
 from tests.e2e.world import World, config_map, deployment, policy, settings
+from tests.support import needs
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow, needs.pushed("it brings its agents along")]
 

@@ -26,13 +26,13 @@ import yaml
 
 from gitfed.model.reason import IF_PRESENT, ONCE_EMPTY
 from gitfed.text import quantity
-from tests import needs
 from tests.cli.world import Result, gitfed
 from tests.clusters.rest import RefusedError
 from tests.e2e import worlds
 from tests.e2e.preview_repository import CLUSTERS, Repository
-from tests.e2e.test_interpreters import GROUP
+from tests.e2e.workloads import GROUP
 from tests.e2e.world import World
+from tests.support import needs
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow, needs.pushed("gitfed apply carries out nothing in pulled clusters")]
 

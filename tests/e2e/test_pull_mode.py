@@ -2,80 +2,23 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 import gitfed as gitfed_package
 from gitfed.agent_protocol import frames
-from tests import needs
-from tests.cli.world import gitfed
 from tests.clusters.cable import Cables
+from tests.e2e.failing import ONE, SOON, binding, log, settled_in_m1
 from tests.e2e.pulled import Pulled
-from tests.e2e.test_failover import ONE, SOON, binding, log, settled_in_m1
-from tests.e2e.test_main_job import image, inventory
+from tests.e2e.pulled_shop import ACCESS, FEDERATION, POLICY, config, edit, holds, listed
+from tests.e2e.pulled_shop import pulled as pulled
+from tests.e2e.shop import image, inventory
 from tests.e2e.world import World, deployment, policy, settings
+from tests.support import needs
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow, needs.pushed("it brings its agents along")]
-
-FEDERATION = """
-apiVersion: gitfed.io/v1alpha1
-kind: Federation
-metadata: {name: fleet}
-spec: {}
-"""
-ACCESS = """
-apiVersion: gitfed.io/v1alpha1
-kind: AccessPolicy
-metadata: {name: ann}
-spec: {subjects: [{kind: User, name: ann}], allow: [view]}
-"""
-POLICY = """
-apiVersion: policy.karmada.io/v1alpha1
-kind: PropagationPolicy
-metadata: {name: all, namespace: shop}
-spec:
-  resourceSelectors: [{apiVersion: v1, kind: ConfigMap}, {apiVersion: apps/v1, kind: Deployment}]
-  placement: {clusterAffinity: {clusterNames: [m1, m2]}}
-"""
-
-
-def config(name: str, **data: str) -> str:
-    body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "namespace": "shop"}, "data": data}
-    return json.dumps(body)
-
-
-@pytest.fixture
-def pulled(world: World) -> Iterator[Pulled]:
-    with contextlib.closing(Pulled(world)) as made:
-        yield made
-
-
-def holds(world: World, cluster: str, name: str, **data: str) -> bool:
-    found = world.get(cluster, "ConfigMap", "shop", name)
-    return found is not None and found.get("data") == data
-
-
-def edit(world: World, cluster: str, name: str, **data: str) -> None:
-    path = world.path("ConfigMap", "shop", name)
-    world.ask(cluster, "PATCH", path, {"data": data}, "application/merge-patch+json")
-
-
-def listed(pulled: Pulled) -> list[dict[str, Any]]:
-    """What `gitfed get agents` tells."""
-    config = pulled.world.directory / "hub.conf"
-    if not config.exists():
-        made = gitfed(
-            "kubeconfig", "--admin", "--user", "ann", "--data-dir", pulled.world.data, "--hub-url", pulled.url
-        )
-        config.write_text(made.out)
-    done = gitfed("get", "agents", "-o", "json", "--server", pulled.url, "--kubeconfig", config)
-    assert done.code == 0, done.err
-    items: list[dict[str, Any]] = json.loads(done.out)["items"]
-    return items
 
 
 def test_a_push_arrives_drift_is_repaired_without_the_hub_and_nothing_is_doubled(pulled: Pulled) -> None:

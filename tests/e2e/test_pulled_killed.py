@@ -15,11 +15,11 @@ from typing import Any
 import pytest
 
 from kubesim.faults import Faults
-from tests import needs
 from tests.clusters.faulty import Faulty
 from tests.e2e.pulled import Agent, Pulled
-from tests.e2e.test_main_job import inventory
+from tests.e2e.shop import inventory
 from tests.e2e.world import Daemon, World, config_map, deployment, policy, settings
+from tests.support import needs
 
 pytestmark = [
     pytest.mark.e2e, pytest.mark.slow, needs.pushed("it brings its agents along"),

@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from tests import needs
 from tests.clusters.faulty import Faulty
 from tests.e2e.pulled import Agent, Pulled
 from tests.e2e.world import World, config_map, policy, settings
+from tests.support import needs
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow, needs.pushed("it brings its agents along")]
 

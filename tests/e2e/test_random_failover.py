@@ -22,12 +22,12 @@ from typing import Any
 import pytest
 import yaml
 
-from tests import patience
 from tests.clusters.rest import RefusedError
 from tests.e2e import worlds
-from tests.e2e.test_failover import FAST, ONE, SOON
-from tests.e2e.test_main_job import inventory
+from tests.e2e.failing import FAST, ONE, SOON
+from tests.e2e.shop import inventory
 from tests.e2e.world import World, cluster, deployment, policy, settings
+from tests.support import patience
 
 pytestmark = pytest.mark.e2e
 

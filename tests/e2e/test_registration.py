@@ -7,9 +7,9 @@ import shlex
 import pytest
 import yaml
 
-from tests import needs
 from tests.clusters.rest import RefusedError
 from tests.e2e.world import World, config_map, policy, settings
+from tests.support import needs
 
 pytestmark = [pytest.mark.e2e, needs.pushed("it brings its agent along")]
 

@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from tests.e2e import worlds
-from tests.e2e.test_failover import FAST, SOON, decided, files, plain, settled_in_m1
-from tests.e2e.test_main_job import image
+from tests.e2e.failing import FAST, SOON, decided, files, plain, settled_in_m1
+from tests.e2e.shop import image
 from tests.e2e.world import World, cluster, deployment, settings
 
 pytestmark = pytest.mark.e2e

@@ -6,10 +6,10 @@ import json
 
 import pytest
 
-from tests import needs
 from tests.clusters.faulty import Faulty
-from tests.e2e.test_main_job import BASE, image, inventory
+from tests.e2e.shop import BASE, image, inventory
 from tests.e2e.world import World, cluster, config_map, deployment, policy
+from tests.support import needs
 
 pytestmark = pytest.mark.e2e
 

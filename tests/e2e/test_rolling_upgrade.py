@@ -17,11 +17,11 @@ from typing import Any
 import pytest
 
 from gitfed.agent_protocol import frames
-from tests import needs
 from tests.e2e import worlds
 from tests.e2e.pulled import Pulled
-from tests.e2e.test_pull_mode import ACCESS, FEDERATION, POLICY, config, edit, holds, listed
+from tests.e2e.pulled_shop import ACCESS, FEDERATION, POLICY, config, edit, holds, listed
 from tests.e2e.world import World
+from tests.support import needs
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow, needs.pushed("it brings its agents along")]
 

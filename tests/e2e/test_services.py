@@ -16,7 +16,7 @@ from gitfed.model.keys import (
     SLICE_MANAGED_BY,
 )
 from tests.clusters.rest import RefusedError
-from tests.e2e.test_failover import FAST, SOON
+from tests.e2e.failing import FAST, SOON
 from tests.e2e.world import World, cluster, policy, settings
 from tests.services.stage import EXPORTS, IMPORTS, multi_cluster_service, service, service_export, service_import
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from tests import signing
-from tests.e2e.test_main_job import BASE, image
+from tests.e2e.shop import image
+from tests.e2e.signed_shop import demanding, signs
 from tests.e2e.world import World, config_map, deployment, policy, settings
-from tests.signing import Person
+from tests.support import signing
 
 pytestmark = pytest.mark.e2e
 
@@ -21,24 +21,6 @@ def people(tmp_path: Path) -> Iterator[Path]:
     folder.mkdir()
     yield folder
     signing.end_agents(folder)
-
-
-def signs(world: World, person: Person | None) -> None:
-    """From now on pushes are signed by this person; None: by nobody."""
-    world.git("config", "commit.gpgSign", "true" if person else "false")
-    if person:
-        world.git("config", "gpg.format", person.kind)
-        world.git("config", "user.signingKey", person.key)
-        world.environment["GNUPGHOME"] = str(person.home)
-
-
-def demanding(person: Person, **guards: object) -> dict[str, str | None]:
-    verify = {"commits": "all", "keys": ["keys/ada.asc"]}
-    return {
-        **BASE,
-        "gitfed.json": settings(sources={"verify": verify}, guards={"approvers": ["keys/ada.asc"], **guards}),
-        "keys/ada.asc": person.public,
-    }
 
 
 @pytest.mark.parametrize("kind", ["ssh", "pgp"])

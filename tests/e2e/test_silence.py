@@ -10,11 +10,11 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from tests import git_servers
 from tests.clusters.cable import Cable, Cables
-from tests.e2e.test_failover import FAST, SOON, binding, files, log, settled_in_m1
-from tests.e2e.test_main_job import image
+from tests.e2e.failing import FAST, SOON, binding, files, log, settled_in_m1
+from tests.e2e.shop import image
 from tests.e2e.world import Daemon, World, deployment, settings
+from tests.support import git_servers
 
 pytestmark = [pytest.mark.e2e, git_servers.needs_git_program("git-daemon")]
 

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from tests.e2e import worlds
-from tests.e2e.test_main_job import BASE, image
+from tests.e2e.shop import BASE, image
 from tests.e2e.world import World, deployment
-from tests.git_servers import HttpsGit, basic, free_port, git_daemon, needs_git_program, serving, sshd
+from tests.support.git_servers import HttpsGit, basic, free_port, git_daemon, needs_git_program, serving, sshd
 
 pytestmark = pytest.mark.e2e
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.e2e.test_main_job import BASE, image
+from tests.e2e.shop import BASE, image
 from tests.e2e.world import World, config_map, deployment, policy, settings
 
 pytestmark = pytest.mark.e2e

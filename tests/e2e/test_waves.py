@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.test_main_job import BASE, image
+from tests.e2e.shop import BASE, image
 from tests.e2e.world import World, deployment
 
 pytestmark = pytest.mark.e2e

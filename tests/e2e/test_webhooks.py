@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 import yaml
 
-from tests import needs, patience
-from tests.e2e.test_interpreters import GROUP, arrived, image_of, pause, spec_of, workload, workload_repository
+from tests.e2e.workloads import GROUP, arrived, image_of, pause, spec_of, workload, workload_repository
 from tests.e2e.world import World, config_map, policy
+from tests.support import needs, patience
 from tests.webhooks.serving import Authority, Running, answering, example, raw, reply, serving
 
 pytestmark = pytest.mark.e2e

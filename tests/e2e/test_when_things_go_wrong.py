@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from tests import needs
-from tests.e2e.test_failover import FAST
-from tests.e2e.test_main_job import BASE, image, inventory
+from tests.e2e.failing import FAST
+from tests.e2e.shop import BASE, image, inventory
 from tests.e2e.world import Daemon, World, cluster, config_map, deployment, policy, settings
+from tests.support import needs
 
 pytestmark = pytest.mark.e2e
 

@@ -9,8 +9,8 @@ import subprocess
 from collections.abc import Iterator
 from typing import Any
 
-from tests import needs, patience
 from tests.e2e.world import Daemon, World
+from tests.support import needs, patience
 
 
 class Kubectl:

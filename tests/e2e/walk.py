@@ -14,13 +14,13 @@ import time
 from pathlib import Path
 from typing import Any
 
-from tests import needs, patience
 from tests.clusters.rest import RefusedError
 from tests.e2e.walk_broken import Broken
 from tests.e2e.walk_check import Check
 from tests.e2e.walk_history import History, Others
 from tests.e2e.walk_model import APPS, CLUSTERS, KINDS, MAPS, Repository
 from tests.e2e.world import World
+from tests.support import needs, patience
 
 CALM = 301.0
 """Seconds until an object is interfered with again: who does it all the time is answered ever more slowly."""

@@ -7,7 +7,7 @@ import random
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
-from tests.e2e.test_definitions import definition
+from tests.e2e.definitions import definition
 from tests.e2e.walk_history import History
 from tests.e2e.walk_model import CLUSTERS, KINDS, Repository
 from tests.e2e.world import cluster, config_map, deployment, policy

@@ -11,9 +11,9 @@ import random
 from dataclasses import dataclass, field
 from typing import Any
 
-from tests.e2e.test_definitions import custom, definition, everything
+from tests.e2e.definitions import custom, definition, everything
 from tests.e2e.world import config_map, policy, settings
-from tests.planning.test_dependencies import workload
+from tests.planning.dependants import workload
 
 CLUSTERS = ["m1", "m2", "m3"]
 APPS = [f"d{n}" for n in range(6)]

@@ -14,9 +14,9 @@ from typing import Any
 
 import yaml
 
-from tests import patience, warm
 from tests.clusters.cable import Cable, Cables
 from tests.clusters.rest import Endpoint, RefusedError
+from tests.support import patience, warm
 
 PLURALS = {"Namespace": "namespaces", "ConfigMap": "configmaps", "Secret": "secrets", "Service": "services",
            "Deployment": "deployments", "DaemonSet": "daemonsets", "Job": "jobs", "Ingress": "ingresses",

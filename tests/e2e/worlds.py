@@ -15,12 +15,12 @@ import pytest
 
 from kubesim.controllers import Settings
 from kubesim.fleet import ClusterSpec, Fleet
-from tests import needs
 from tests.clusters import beside
 from tests.clusters.apiserver import RealApiServer, real_fleet
 from tests.clusters.embedded import EmbeddedFleet
 from tests.e2e.pulled_world import PulledWorld
 from tests.e2e.world import World
+from tests.support import needs
 
 KIND = PulledWorld if needs.PULLED else World
 """GITFED_TEST_PULLED=1: every cluster is pulled, and tests see no difference (`needs.pushed`: those that would)."""

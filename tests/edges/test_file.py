@@ -13,7 +13,7 @@ from gitfed.errors import StateTooNew
 from gitfed.model.base import ClusterName, Commit
 from gitfed.model.decisions import Approval, Outage
 from gitfed.model.operator_orders import Removal, Suspension
-from tests import spoil
+from tests.support import spoil
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 FULL = file.StateFile(

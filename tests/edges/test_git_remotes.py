@@ -29,8 +29,8 @@ from gitfed.edges.state.state import StateBranch
 from gitfed.errors import SourceError, SourceUnreachable
 from gitfed.model.base import Commit
 from gitfed.reading.reader import Reader
-from tests import needs
-from tests.git_servers import HttpsGit, SshGit, basic, needs_git_program, serving, sshd
+from tests.support import needs
+from tests.support.git_servers import HttpsGit, SshGit, basic, needs_git_program, serving, sshd
 
 WHEN = datetime(2026, 1, 1, tzinfo=UTC)
 MAIN = "+refs/heads/main:refs/gitfed/source"

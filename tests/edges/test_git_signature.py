@@ -11,8 +11,8 @@ from gitfed.edges import git
 from gitfed.edges.git import signature
 from gitfed.model.base import Commit
 from gitfed.text import public_key
-from tests import signing
-from tests.signing import Person
+from tests.support import signing
+from tests.support.signing import Person
 
 
 @pytest.fixture

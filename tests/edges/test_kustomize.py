@@ -13,8 +13,8 @@ from gitfed.edges import kustomize as edge
 from gitfed.errors import SourceError
 from gitfed.source import kustomize
 from gitfed.source import repo as source
-from tests import needs, patience
 from tests.source.trees import tree
+from tests.support import needs, patience
 
 CONFIG = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web, namespace: x}\ndata: {a: '1'}\n"
 

@@ -17,6 +17,7 @@ from gitfed.edges.lua.request import Request, ScriptError
 from gitfed.edges.lua.runtime import MEMORY, Runtime
 from gitfed.interpret import kube_module
 from gitfed.model.script import Script
+from tests.edges.lua_scripts import scripts
 
 _NAMES = st.sampled_from(["a", "b", "c", "spec", "containers", "1"])
 _TEXTS = st.sampled_from(["", "1.5", 'a"b', "\\", "{", "}]", "{}", '":1.5', "[1e3", "\n\x00", "100m", "é", "nulls"])
@@ -31,36 +32,6 @@ _VALUES = st.recursive(
     max_leaves=14,
 )
 _OBJECTS = st.dictionaries(_NAMES, _VALUES, max_size=5)
-
-_PLACES = st.sampled_from(["o", "o.a", "o.b", "o.spec", "o.a.b", "o.a.a", "o.b.c", "o.spec.containers", "o.a[1]", "p"])
-_STATEMENTS = st.sampled_from(
-    [
-        "{x}.a = 5", "{x}.b = nil", "{x} = {y}", "{x} = nil", "{x}.c = {{}}", "{x}.a = {{{y}, 1}}", "{x}[1] = {y}",
-        "{x}.c = {x}", "{x}[nil] = 1", "{x}[0/0] = 1", "{x}[true] = 1", "local t = {x} {x} = nil {y} = t",
-        "local n = next({x}) seen = n", "seen = next({x}, 'a')", "seen = next({x}, 'zz')", "seen = #{x}",
-        "for k, v in pairs({x}) do seen = k {x}[k] = nil end", "for k, v in pairs({x}) do {y}[k] = v end",
-        "for k in pairs({x}) do seen = (seen or '') .. k end", "for i, v in ipairs({x}) do seen = v end",
-        "table.insert({x}, {y})", "table.insert({x}, 1, 2)", "seen = table.remove({x})", "table.sort({x})",
-        "seen = table.concat({x})", "seen = table.maxn({x})", "seen = table.getn({x})", "seen = unpack({x})",
-        "seen = {x} == {x}", "seen = {x} == {y}", "seen = tostring({x})", "seen = type({x}.b)", "seen = {x} .. ''",
-        "seen = {x} + 1", "seen = {x}()", "error({x})", "seen = string.format('%s', {x})", "_G[1] = {x} seen = _G[1].a",
-        "package.loaded = {x} seen = require('a')", "package.preload = {x} seen = require('a')",
-        "seen = require('kube').accuratePodRequirements({x})", "seen = require('kube').getPodDependencies({x}, 'n')",
-        "seen = require('kube').accuratePodRequirements({{spec = {x}}})", "seen = require('kube').resourceAdd({x})",
-        "seen = pcall(require('kube').getPodDependencies, {{spec = {x}}}, {y})", "seen = {{ {x}, {y} }}",
-        "seen = select('#', unpack({x}))", "seen = pcall(next, {x}, {y})", "seen = os.time({x})",
-    ]
-)  # fmt: skip
-_RESULTS = st.sampled_from(["o", "o", "o", "o.a", "p", "{o.a, o.b}", "{a = o, b = seen}", "seen", "o.spec, seen", ""])
-
-
-@st.composite
-def _scripts(draw: st.DrawFn) -> str:
-    lines = []
-    for _ in range(draw(st.integers(0, 5))):
-        line = draw(_STATEMENTS).format(x=draw(_PLACES), y=draw(_PLACES))
-        lines.append(f"  pcall(function() {line} end)" if draw(st.booleans()) else f"  {line}")
-    return "\n".join(["function F(o, p)", "  local seen", *lines, f"  return {draw(_RESULTS)}", "end"])
 
 
 @pytest.fixture(scope="module")
@@ -87,7 +58,7 @@ def _answer(runtime: Runtime, script: str, arguments: tuple[Any, ...], edits: bo
 @settings(max_examples=300, deadline=None)
 @given(
     objects=st.tuples(_OBJECTS, _OBJECTS),
-    calls=st.lists(st.tuples(_scripts(), st.booleans()), min_size=1, max_size=3),
+    calls=st.lists(st.tuples(scripts(), st.booleans()), min_size=1, max_size=3),
 )
 def test_no_script_can_tell_that_a_body_is_taken_in_by_parts(
     runtimes: tuple[Runtime, Runtime], objects: tuple[Any, Any], calls: list[tuple[str, bool]]

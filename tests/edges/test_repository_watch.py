@@ -13,7 +13,7 @@ import pytest
 
 from gitfed.edges import repository_watch
 from gitfed.errors import SourceError
-from tests import patience
+from tests.support import patience
 
 
 def run(path: Path, *args: str) -> None:

@@ -11,7 +11,7 @@ from gitfed.edges import git
 from gitfed.edges.state.state import State, StateBranch
 from gitfed.model.decisions import Decisions
 from gitfed.model.scaling import AutoscalerRecord
-from tests.autoscaling.test_cron_rules import MINUTE, NOON, after, declared, rule
+from tests.autoscaling.cron import MINUTE, NOON, after, declared, rule
 
 PATH = "autoscalers/cronfederatedhpa/shop/hours.yaml"
 

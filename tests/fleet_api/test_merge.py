@@ -10,27 +10,7 @@ from hypothesis import strategies as st
 
 from gitfed.fleet_api import discovery, merge, versions
 from gitfed.model.keys import CACHED_FROM_CLUSTER
-
-
-def pod(name: str, version: str = "5", **annotations: str) -> dict[str, Any]:
-    metadata: dict[str, Any] = {"name": name, "resourceVersion": version}
-    if annotations:
-        metadata["annotations"] = annotations
-    return {"kind": "Pod", "apiVersion": "v1", "metadata": metadata}
-
-
-def table(columns: str, *rows: tuple[str, list[Any]]) -> dict[str, Any]:
-    found: dict[str, Any] = {
-        "kind": "Table", "apiVersion": "meta.k8s.io/v1", "metadata": {"resourceVersion": "9"},
-        "rows": [{"cells": cells, "object": pod(name)} for name, cells in rows],
-    }  # fmt: skip
-    if columns:
-        found["columnDefinitions"] = [{"name": one, "type": "string", "priority": 0} for one in columns.split()]
-    return found
-
-
-def names(body: dict[str, Any]) -> list[str]:
-    return [one["name"] for one in body["columnDefinitions"]]
+from tests.fleet_api.lists import names, pod, table
 
 
 def test_an_object_says_where_it_is_from() -> None:

@@ -14,7 +14,7 @@ from gitfed.fleet_api import event_text, merge, versions, watching
 from gitfed.fleet_api.event_text import EventTexts
 from gitfed.fleet_api.watching import Merged
 from gitfed.model.keys import CACHED_FROM_CLUSTER
-from tests.fleet_api.test_merge import names, pod, table
+from tests.fleet_api.lists import names, pod, table
 
 
 class Told:

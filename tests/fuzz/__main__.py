@@ -14,8 +14,7 @@ import time
 
 from hypothesis import HealthCheck, Verbosity, given, seed, settings
 
-from tests.fuzz.targets import TARGETS
-from tests.fuzz.test_fuzz import SECONDS
+from tests.fuzz.targets import SECONDS, TARGETS
 
 MEMORY = 1536 * 1024 * 1024
 _ROUND = 500

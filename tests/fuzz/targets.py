@@ -38,11 +38,11 @@ from gitfed.source import repo as source
 from gitfed.source.memory import Memory
 from gitfed.text import yaml
 from tests.e2e.world import config_map, policy
-from tests.edges.test_lua_intake import _scripts as lua_scripts
+from tests.edges.lua_scripts import scripts as lua_scripts
 from tests.fuzz import mutate
 from tests.planning.stage import Stage
+from tests.safety.hostile_scripts import planned
 from tests.safety.objects import Objects
-from tests.safety.test_scripts import planned
 from tests.source.trees import tree
 
 CORPUS = Path(__file__).parent / "corpus"
@@ -323,3 +323,6 @@ TARGETS = {
     "lua": Target(st.tuples(lua_scripts(), st.dictionaries(st.sampled_from("abc"), _VALUES, max_size=3)), lua, 100),
     "kustomize": Target(mutate.documents(_seeds("kustomize")), material, 100),
 }
+
+
+SECONDS = 20

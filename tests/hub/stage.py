@@ -31,8 +31,8 @@ from gitfed.model.fleet import ClusterFacts
 from gitfed.model.plan import Plan
 from gitfed.model.repo import RepoSnapshot
 from gitfed.source import repo
-from tests import patience
 from tests.source.trees import tree
+from tests.support import patience
 
 LOOPBACK = Options("127.0.0.1", 0)
 EVERYWHERE = Options("0.0.0.0", 0)

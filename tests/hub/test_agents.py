@@ -14,10 +14,10 @@ from gitfed.errors import LinkError
 from gitfed.hub import agents
 from gitfed.hub.metrics import clusters
 from gitfed.hub.running import Running
-from tests import patience
 from tests.agent.site import DECLARED, site
-from tests.daemon.test_member_facts import NOW, until
+from tests.daemon.one_member import NOW, until
 from tests.hub.stage import cluster, snapshot
+from tests.support import patience
 
 PULLED = cluster("m1").replace("Push", "Pull")
 

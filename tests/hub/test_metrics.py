@@ -18,9 +18,9 @@ from gitfed.model.base import ObjectKey
 from gitfed.model.decisions import Decision, EvictionTask, ScheduledCondition
 from gitfed.model.fleet import ApplyResult, ClusterFacts, Reach
 from gitfed.model.plan import Action, Change, Gate
-from tests import needs
 from tests.cli.values import plan
 from tests.hub.stage import Recorded, cluster, get, policy, snapshot, staged, user
+from tests.support import needs
 
 ROOT = Path(__file__).parents[2]
 TOOL = ROOT / "tools" / "metrics_reference.py"

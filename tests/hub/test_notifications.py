@@ -30,9 +30,9 @@ from gitfed.model.declared.notification import Notification
 from gitfed.model.fleet import ApplyResult, ClusterCondition, ClusterFacts, Reach
 from gitfed.model.plan import Action, Change, Gate
 from gitfed.model.reason import Reason, ReasonCode
-from tests import git_servers
 from tests.cli.values import plan
 from tests.hub.stage import cluster, get, policy, snapshot, staged, until, user
+from tests.support import git_servers
 
 NOW = datetime(2026, 3, 2, 10, 0, tzinfo=UTC)
 COMMIT = Commit("3f2c1a9be014" + "0" * 28)

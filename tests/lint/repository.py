@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from gitfed import lint
 from gitfed.interpret.native import Native
 from gitfed.interpret.registry import Interpreter
+from gitfed.model.base import Commit
 from gitfed.model.decisions import Decisions
 from gitfed.model.fleet import ClusterFacts, FactsRef, FleetSnapshot
 from gitfed.model.plan import Plan
@@ -14,7 +15,7 @@ from gitfed.model.repo import RepoSnapshot
 from gitfed.planning import build
 from gitfed.source import repo as source
 from tests.planning.stage import START
-from tests.planning.test_build import Commit, Tree
+from tests.planning.tree import Tree
 
 
 def snapshot(files: Mapping[str, str]) -> RepoSnapshot:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pytest
 
 from tests.e2e.world import cluster, policy, settings
+from tests.lint.ingresses import ingress
 from tests.lint.repository import said
 from tests.services.stage import EXPORTS, IMPORTS, multi_cluster_service, service, service_export, service_import
 
@@ -17,17 +17,6 @@ SERVICES = (("v1", "Service"),)
 def fleet(**federation: Any) -> dict[str, str]:
     clusters = {f"clusters/{name}.json": cluster(name) for name in ("m1", "m2")}
     return {"gitfed.json": settings(**federation), **clusters}
-
-
-def ingress(*services: tuple[str, Any]) -> str:
-    paths = [
-        {"path": "/", "pathType": "Prefix", "backend": {"service": {"name": name, "port": port}}}
-        for name, port in services
-    ]
-    return json.dumps(
-        {"apiVersion": "networking.karmada.io/v1alpha1", "kind": "MultiClusterIngress",
-         "metadata": {"name": "web", "namespace": "shop"}, "spec": {"rules": [{"http": {"paths": paths}}]}}
-    )  # fmt: skip
 
 
 def exported(**more: str) -> dict[str, str]:

@@ -21,7 +21,7 @@ from gitfed.planning import build
 from gitfed.source import repo as source
 from gitfed.text import emit, yaml
 from tests.e2e.world import settings as federation
-from tests.planning.test_build import INTERPRETER, NOW, Tree, decided
+from tests.planning.tree import INTERPRETER, NOW, Tree, decided
 
 RECORDED = Path(__file__).parent / "karmada-1.15.yaml"
 """Objects of ours, as a control plane of Karmada 1.15.9 shows them."""

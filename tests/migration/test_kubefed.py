@@ -20,7 +20,7 @@ from gitfed.planning import build
 from gitfed.source import repo as source
 from gitfed.text import patch
 from tests.e2e.world import settings as federation
-from tests.planning.test_build import INTERPRETER, NOW, Tree
+from tests.planning.tree import INTERPRETER, NOW, Tree
 
 CLUSTERS = {"eu-1": {"region": "eu", "tier": "edge"}, "eu-2": {"region": "eu"}, "us-1": {"region": "us"}, "lab": {}}
 TYPES = "types.kubefed.io/v1beta1"

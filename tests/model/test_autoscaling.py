@@ -6,7 +6,7 @@ import pytest
 
 from gitfed.model.base import Commit
 from gitfed.source import repo as source
-from tests.planning.test_build import Tree
+from tests.planning.tree import Tree
 
 HEAD = """\
 apiVersion: autoscaling.karmada.io/v1alpha1

@@ -21,8 +21,8 @@ from gitfed.edges.state import state as state_edge
 from gitfed.model.base import Commit
 from gitfed.model.fleet import ClusterFacts, Reach
 from gitfed.offline import fleet_inputs, inputs, partial_plan, preview
-from tests import needs
 from tests.cli.world import commit, git, repository, write
+from tests.support import needs
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
 SPACES = ("shop", "bank", "")

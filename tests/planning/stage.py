@@ -12,7 +12,7 @@ from gitfed.documents import autoscalers, bindings
 from gitfed.errors import SourceError
 from gitfed.interpret.native import Native
 from gitfed.interpret.registry import Interpreter
-from gitfed.model.base import Body, ObjectKey
+from gitfed.model.base import Body, Commit, ObjectKey
 from gitfed.model.decisions import Decision, Decisions, EvictionTask
 from gitfed.model.fleet import (
     ClusterCondition,
@@ -33,7 +33,7 @@ from gitfed.source import repo as source
 from gitfed.source.last_good import Earlier
 from gitfed.source.memory import Memory
 from tests.e2e.world import cluster, deployment, policy, settings
-from tests.planning.test_build import Commit, Tree
+from tests.planning.tree import Tree
 
 START = datetime(2026, 3, 1, 12, tzinfo=UTC)
 WEB = ObjectKey("apps", "Deployment", "shop", "web")

@@ -16,7 +16,7 @@ from gitfed.render import irrelevant_fields
 from kubesim import status
 from kubesim.client import Client
 from kubesim.cluster import Cluster
-from tests.conformance.test_pure_cases import cases
+from tests.conformance.recorded import cases
 
 RESOURCES = {
     ("apps/v1", "Deployment"): "deployments.apps",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from typing import Any
 
@@ -10,23 +9,10 @@ import pytest
 
 from gitfed.model.base import ObjectKey
 from tests.e2e.world import deployment
+from tests.planning.hours import hours
 from tests.planning.stage import DIVIDED, WEB, Stage
 
 CRON = ObjectKey("autoscaling.karmada.io", "CronFederatedHPA", "shop", "hours")
-
-
-def hours(
-    *rules: tuple[str, str, int], name: str = "hours", target: str = "web", kind: str = "Deployment", **more: Any
-) -> str:
-    return json.dumps({
-        "apiVersion": "autoscaling.karmada.io/v1alpha1",
-        "kind": "CronFederatedHPA",
-        "metadata": {"name": name, "namespace": "shop"},
-        "spec": {
-            "scaleTargetRef": {"apiVersion": "apps/v1", "kind": kind, "name": target},
-            "rules": [{"name": rule, "schedule": when, "targetReplicas": count, **more} for rule, when, count in rules],
-        },
-    })  # fmt: skip
 
 
 def stage(*rules: tuple[str, str, int], **options: Any) -> Stage:

@@ -15,7 +15,7 @@ from gitfed.model.decisions import Decisions
 from gitfed.model.fleet import Health, LiveState
 from gitfed.model.plan import Action, Plan
 from tests.e2e.world import deployment, policy, settings
-from tests.planning.test_build import carried_out, decided, empty, plan_of, read
+from tests.planning.tree import carried_out, decided, empty, plan_of, read
 
 
 def divided(**weights: int) -> str:

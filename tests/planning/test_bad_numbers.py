@@ -14,7 +14,7 @@ from gitfed.model.base import Body
 from gitfed.model.decisions import Share
 from gitfed.model.fleet import ClusterFacts
 from tests.placement.reference import AGGREGATED, DIVIDED, DIVISIONS, DUPLICATED, DYNAMIC, spread
-from tests.planning.test_contention import World, of, policy, said, where, workload
+from tests.planning.capacity_world import World, of, policy, said, where, workload
 
 
 def told(plan: Any, name: str = "one") -> tuple[str, str]:

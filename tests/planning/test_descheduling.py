@@ -10,7 +10,7 @@ from gitfed.model.decisions import Decisions
 from gitfed.model.fleet import Stuck
 from gitfed.placement.failover import deschedule
 from tests.placement.reference import DYNAMIC
-from tests.planning.test_contention import NOW, World, key, of, policy, quota, where, workload
+from tests.planning.capacity_world import NOW, World, key, of, policy, quota, where, workload
 
 LATER = NOW + timedelta(minutes=10)
 SAID = "Binding has been descheduled, 3 replica(s) in cluster(a), 3 total descheduled replica(s)"

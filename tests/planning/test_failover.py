@@ -17,21 +17,10 @@ from gitfed.model.fleet import ClusterCondition, Health, LiveObject, Reach
 from gitfed.model.plan import Action
 from gitfed.placement.failover import taints
 from tests.e2e.world import cluster, deployment
+from tests.planning.evictions import DIRECTLY, evicted
 from tests.planning.stage import DIVIDED, ONE, START, WEB, Stage
 
 TOLERANT = {"clusterTolerations": [{"key": "drain", "operator": "Exists", "effect": "NoExecute"}]}
-DIRECTLY = {"cluster": {"purgeMode": "Directly"}}
-
-
-def evicted(**options: Any) -> Stage:
-    """m1 died at 35 s and its work has just been evicted to m2."""
-    stage = Stage(**options)
-    stage.turn()
-    assert stage.where == "m1=2"
-    stage.at(35).fail("m1").turn()
-    stage.at(335).turn()
-    stage.at(635)
-    return stage
 
 
 # -- timelines -----------------------------------------------------------------------------------------------------

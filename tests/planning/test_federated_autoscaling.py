@@ -17,20 +17,11 @@ from gitfed.model.scaling import (
     HorizontalStatus,
     Scale,
 )
+from tests.planning.hours import hours
+from tests.planning.loads import load
 from tests.planning.stage import DIVIDED, WEB, Stage
-from tests.planning.test_autoscaling import hours
 
 HPA = ObjectKey("autoscaling.karmada.io", "FederatedHPA", "shop", "load")
-
-
-def load(name: str = "load", target: str = "web", **spec: Any) -> str:
-    return json.dumps({
-        "apiVersion": "autoscaling.karmada.io/v1alpha1",
-        "kind": "FederatedHPA",
-        "metadata": {"name": name, "namespace": "shop"},
-        "spec": {"scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": target},
-                 "maxReplicas": 10, **spec},
-    })  # fmt: skip
 
 
 def decided(world: Stage, replicas: int, *conditions: AutoscalerCondition) -> AutoscalerRecord:

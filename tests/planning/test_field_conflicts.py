@@ -5,9 +5,12 @@ from typing import Any
 
 import pytest
 
+from gitfed.model.fleet import LiveState
 from gitfed.model.plan import Action, Change
 from gitfed.planning.objects import diff, field_conflicts
-from tests.planning.test_build import WEB, WEB_KEY, LiveState, federation, plan_of, policy, read, settled
+from tests.e2e.world import policy
+from tests.e2e.world import settings as federation
+from tests.planning.tree import WEB, WEB_KEY, plan_of, read, settled
 
 OTHERS = {"f:spec": {"f:replicas": {}}}
 

@@ -14,7 +14,7 @@ from gitfed.model.plan import Action, Plan
 from gitfed.planning import build
 from tests.e2e.world import deployment, policy
 from tests.planning.stage import ONE, WEB, Stage
-from tests.planning.test_build import plan_of, read, settled
+from tests.planning.tree import plan_of, read, settled
 
 CONFIG = ObjectKey("", "ConfigMap", "shop", "web")
 SPACE = ObjectKey("", "Namespace", "", "shop")

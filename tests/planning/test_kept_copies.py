@@ -13,8 +13,8 @@ from gitfed.model.reason import Reason, ReasonCode
 from gitfed.planning import build, kept_copies
 from gitfed.views import plans
 from tests.e2e.world import config_map, policy
+from tests.planning.dependants import BASE, MAPS, Story
 from tests.planning.stage import WEB
-from tests.planning.test_dependencies import BASE, MAPS, Story
 
 
 def said(story: Story, *, observed: bool = True) -> dict[str, tuple[str, list[str], str]]:

@@ -7,8 +7,8 @@ from dataclasses import replace
 from gitfed.model.fleet import ClusterLive, LiveState
 from gitfed.planning.ordering import gate
 from tests.e2e.world import config_map, policy
-from tests.planning.test_build import acts
-from tests.planning.test_dependencies import MAPS, Story, kept, where
+from tests.planning.dependants import MAPS, Story, kept, where
+from tests.planning.tree import acts
 
 PRESERVED = "preserveResourcesOnDeletion"
 

@@ -16,8 +16,8 @@ from gitfed.offline import inputs
 from gitfed.planning.ordering import gate
 from gitfed.planning.review import review as reviewing
 from tests.e2e.world import cluster, config_map, deployment, policy
-from tests.planning.test_build import INTERPRETER, NOW, WEB, decided, empty, plan_of, read, settled
-from tests.planning.test_dependencies import Story, kept, workload
+from tests.planning.dependants import Story, kept, workload
+from tests.planning.tree import INTERPRETER, NOW, WEB, decided, empty, plan_of, read, settled
 
 ONE = {"spreadConstraints": [{"spreadByField": "cluster", "minGroups": 1, "maxGroups": 1}]}
 ORPHAN = "orphaned: no policy selects its template any more"

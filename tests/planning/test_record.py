@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from gitfed.model.base import ObjectKey
 from tests.e2e.world import policy
+from tests.planning.dependants import BASE, MAPS, Story
 from tests.planning.stage import WEB
-from tests.planning.test_dependencies import BASE, MAPS, Story
 
 
 def test_what_has_no_replicas_is_bound_without_a_number() -> None:

@@ -19,7 +19,7 @@ from gitfed.planning import build
 from gitfed.source import repo as source
 from gitfed.source.memory import Memory
 from tests.e2e.world import cluster, deployment, policy, settings
-from tests.planning.test_build import NOW, Tree
+from tests.planning.tree import NOW, Tree
 
 INTERPRETER = Interpreter((Native(),), kubernetes=Kubernetes(catalogue.kubernetes))
 WEB = ObjectKey("apps", "Deployment", "shop", "web")

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 
+from gitfed.model.base import Commit
 from gitfed.model.decisions import Decisions
 from gitfed.model.fleet import ClusterFacts, FactsRef, FleetSnapshot
 from gitfed.planning import build, sent_keys
 from gitfed.source import repo as source
 from tests.e2e.world import cluster, config_map, policy, settings
 from tests.planning.stage import INTERPRETER, START
-from tests.planning.test_build import Commit, Tree
+from tests.planning.tree import Tree
 from tests.services.stage import IMPORTS, service_import
 
 QUOTA = {

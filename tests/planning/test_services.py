@@ -14,7 +14,7 @@ from gitfed.model.plan import Action, Plan
 from gitfed.model.repo import Possible, RepoSnapshot, UnreadFile
 from gitfed.services import routes
 from tests.e2e.world import cluster, policy, settings
-from tests.planning.test_build import acts, carried_out, decided, empty, plan_of, read
+from tests.planning.tree import acts, carried_out, decided, empty, plan_of, read
 from tests.services.stage import EXPORTS, IMPORTS, WEB, multi_cluster_service, service, service_export, service_import
 
 DERIVED = ObjectKey("", "Service", "shop", "derived-web")

@@ -17,7 +17,7 @@ from gitfed.planning import status
 from gitfed.source import repo as source
 from tests.e2e.world import deployment
 from tests.planning.stage import WEB, Stage
-from tests.planning.test_build import Tree
+from tests.planning.tree import Tree
 
 POLICY = PolicyRef("PropagationPolicy", "shop", "web")
 KEY = ObjectKey("apps", "Deployment", "shop", "web")

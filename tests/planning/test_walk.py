@@ -39,7 +39,7 @@ from gitfed.source.memory import Memory
 from tests.e2e.walk_history import Copy, History, Others, Seen, version
 from tests.e2e.walk_model import APPS, CLUSTERS, KINDS, MAPS, Repository
 from tests.e2e.world import cluster
-from tests.planning.test_build import INTERPRETER, NOW, Tree
+from tests.planning.tree import INTERPRETER, NOW, Tree
 
 BURSTS = int(os.environ.get("GITFED_RANDOM_BURSTS", "120"))
 SEED = int(os.environ.get("GITFED_RANDOM_SEED", "1"))

@@ -21,9 +21,10 @@ from typing import Any
 from gitfed.model.base import ObjectKey
 from gitfed.model.fleet import Reach, Stuck
 from gitfed.placement.failover import deschedule
-from tests.e2e.test_definitions import definition
+from tests.e2e.definitions import definition
 from tests.e2e.world import cluster, deployment, policy, settings
 from tests.planning.stage import Stage
+from tests.planning.walked import workload
 
 STEPS = int(os.environ.get("GITFED_TIMED_STEPS", "60"))
 SEED = int(os.environ.get("GITFED_RANDOM_SEED", "1"))
@@ -47,13 +48,6 @@ MOST = 6
 """Decisions of one workload after one event: it leaves, has left, comes back, in a fleet where it has three copies."""
 LEAPS = 12
 """Moments that the plan names, after which nothing is to happen any more."""
-
-
-def workload(name: str, replicas: int) -> str:
-    """With requests, so that room counts."""
-    found = json.loads(deployment(name, replicas=replicas))
-    found["spec"]["template"]["spec"]["containers"][0]["resources"] = {"requests": {"cpu": "500m"}}
-    return json.dumps(found)
 
 
 class Walk:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from gitfed.model.fleet import Health, LiveState
 from gitfed.model.plan import Plan
 from tests.e2e.world import config_map, deployment, policy
-from tests.planning.test_build import carried_out, decided, empty, plan_of, read
+from tests.planning.tree import carried_out, decided, empty, plan_of, read
 
 ALL = policy("p", ["a", "b"], (("apps/v1", "Deployment"), ("v1", "ConfigMap")))
 

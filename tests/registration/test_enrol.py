@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -13,45 +13,15 @@ from typing import Any
 import pytest
 
 from gitfed import errors
-from gitfed.cli.commands.clusters import cluster_session
 from gitfed.edges import certificate_pins
 from gitfed.edges.certificates import Authority
-from gitfed.edges.kube.connection.session import Session
 from gitfed.registration import agent_manifests, enrol, hub_client, hub_discovery, member_steps, renewal
 from gitfed.registration.agent_manifests import Agent, AgentCredentials
-from gitfed.registration.enrol import RegistrationRequest
-from tests import patience
 from tests.clusters.embedded import EmbeddedFleet
 from tests.hub.enrolment.site import ledger, token
-from tests.hub.stage import EVERYWHERE, Staged, staged
-
-KINDS = ("Secret", "ServiceAccount", "Role", "RoleBinding", "Deployment")
-
-
-@dataclass
-class Told:
-    lines: list[str]
-
-    def __call__(self, line: str) -> None:
-        self.lines.append(line)
-
-
-def agent(hub: Staged, name: str = "edge-1") -> Agent:
-    return Agent(name, f"127.0.0.1:{hub.port}", "gitfed-system", "gitfed:1", role="cluster-admin")
-
-
-def asked(hub: Staged, bearer: str, name: str = "edge-1") -> RegistrationRequest:
-    return RegistrationRequest(agent(hub, name), bearer, certificate_pins.pins(hub.authority.encode()), 0.0)
-
-
-def session(member: EmbeddedFleet, name: str = "edge-1") -> Session:
-    return cluster_session.by_kubeconfig(member.kubeconfig, name, "edge-1", allow_exec=False)
-
-
-async def made(at: Session) -> dict[str, Any]:
-    """What is there of the agent, by kind."""
-    found = {kind: await member_steps._get(at, kind, "gitfed-system") for kind in KINDS}
-    return {kind: body for kind, body in found.items() if body is not None}
+from tests.hub.stage import EVERYWHERE, staged
+from tests.registration.enrolling import KINDS, Told, asked, made, session
+from tests.support import patience
 
 
 async def test_a_cluster_registers(tmp_path: Path, member: EmbeddedFleet) -> None:

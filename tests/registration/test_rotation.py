@@ -16,10 +16,10 @@ from gitfed.registration import agent_manifests, enrol, renewal, rotation
 from gitfed.registration.rotation import Rotation, in_folder, in_secret
 from tests.clusters.cable import Cables
 from tests.clusters.embedded import EmbeddedFleet
+from tests.hub.enrolment.group import AGENTS
 from tests.hub.enrolment.site import Site, ledger, registered, token
-from tests.hub.enrolment.test_registration import AGENTS
 from tests.hub.stage import EVERYWHERE, Staged, ask, staged, until
-from tests.registration.test_enrol import Told, asked, made, session
+from tests.registration.enrolling import Told, asked, made, session
 
 NOW = datetime.now(UTC)
 LATER = NOW + timedelta(days=25)

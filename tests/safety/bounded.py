@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests import patience
+from tests.support import patience
 
 MEMORY = 1536 * 1024 * 1024
 """Bytes of address space: several times what an ordinary run reserves, a fraction of what a bomb would want."""

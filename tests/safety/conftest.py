@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from tests import signing
 from tests.e2e.conftest import faulty as faulty
 from tests.e2e.conftest import pytest_generate_tests as pytest_generate_tests
 from tests.e2e.conftest import world as world
 from tests.safety.signed_state import Fleet
+from tests.support import signing
 
 
 @pytest.fixture

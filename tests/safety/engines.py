@@ -15,8 +15,8 @@ from gitfed.daemon.cycle import Engine
 from gitfed.daemon.fleet.cluster_health import Timing
 from gitfed.daemon.loop import run_cycles
 from gitfed.placement import recorded_facts
-from tests import patience
 from tests.clusters.faulty import Faulty
+from tests.support import patience
 
 SETTINGS = """\
 apiVersion: gitfed.io/v1alpha1

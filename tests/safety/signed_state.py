@@ -17,7 +17,7 @@ from gitfed.model.base import Commit, ObjectKey
 from gitfed.model.decisions import Decision, EvictionTask, Share
 from gitfed.reading.reader import Reader
 from gitfed.reading.state_trust import StateTrust
-from tests.signing import Person
+from tests.support.signing import Person
 
 WHEN = datetime(2026, 1, 1, tzinfo=UTC)
 WEB = ObjectKey("apps", "Deployment", "shop", "web")

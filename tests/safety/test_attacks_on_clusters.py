@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 import yaml
 
-from tests import signing
-from tests.e2e.test_main_job import BASE, image
-from tests.e2e.test_signed_commits import demanding, signs
+from tests.e2e.shop import BASE, image
+from tests.e2e.signed_shop import demanding, signs
 from tests.e2e.world import Daemon, World, config_map, deployment, policy, settings
-from tests.git_servers import basic, needs_git_program, serving
-from tests.safety.test_git_credentials import Asked, asked
-from tests.safety.test_git_credentials import thief as thief
+from tests.safety.thief import Asked, asked
+from tests.safety.thief import thief as thief
+from tests.support import signing
+from tests.support.git_servers import basic, needs_git_program, serving
 
 pytestmark = pytest.mark.e2e
 PASSWORD = "pr0xy-passw0rd"

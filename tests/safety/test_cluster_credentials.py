@@ -4,27 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import inspect
-import ssl
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
-import aiohttp
 import pytest
 import trustme
-from aiohttp import client_exceptions
-from yarl import URL
 
 from gitfed import errors
 from gitfed.edges.kube.connection import credentials, translate
 from gitfed.edges.kube.connection.session import Session
 from tests.edges.kube.answering import always, body, serving
 from tests.edges.kube.declared import cluster
-from tests.edges.kube.test_credentials import kubeconfig, refusal, secret, sources, tls, with_secret
+from tests.edges.kube.kubeconfigs import kubeconfig, refusal, secret, sources, tls, with_secret
+from tests.safety.foreign import PASSWORD, foreign
 
 TOKEN = "t0p-s3cret"
-PASSWORD = "pr0xy-passw0rd"
 
 
 async def ask(declared: Any, given: credentials.CredentialSources) -> None:
@@ -150,27 +145,6 @@ async def test_a_407_of_a_proxy_says_what_to_do(tmp_path: Path) -> None:
         assert str(raised.value) == (
             f"cluster m1: the proxy {proxy.rpartition('@')[2]} answers HTTP 407 Proxy Authentication Required"
         )
-
-
-def foreign() -> list[BaseException]:
-    """Every class of the client's and of the system's exceptions, with a password in all its texts."""
-    request = aiohttp.RequestInfo(URL(f"http://u:{PASSWORD}@h"), "GET", {}, URL(f"http://u:{PASSWORD}@h"))  # type: ignore[arg-type]
-    key = type("Key", (), {"host": "h", "port": 1, "ssl": True, "is_ssl": True})()
-    made: list[BaseException] = []
-    for _, kind in inspect.getmembers(client_exceptions, inspect.isclass):
-        if not issubclass(kind, aiohttp.ClientError) or not kind.__module__.startswith("aiohttp"):
-            continue
-        error = kind.__new__(kind, PASSWORD)
-        error.args = (PASSWORD,)
-        error.__dict__.update(
-            request_info=request, status=407, message=PASSWORD, headers=None, history=(), _conn_key=key,
-            _os_error=OSError(PASSWORD), _certificate_error=ValueError(PASSWORD), host="h", port=1,
-        )  # fmt: skip
-        made.append(error)
-    made += [OSError(PASSWORD), OSError(22, PASSWORD), ssl.SSLError(1, PASSWORD), ssl.SSLError(PASSWORD),
-             ssl.SSLCertVerificationError(PASSWORD), TimeoutError(PASSWORD), ConnectionResetError(PASSWORD),
-             UnicodeError(PASSWORD)]  # fmt: skip
-    return made
 
 
 def test_no_text_of_a_foreign_exception_leaves_translate() -> None:

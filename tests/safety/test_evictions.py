@@ -15,7 +15,7 @@ from gitfed.edges.git import signing_key
 from gitfed.edges.state.state import StateBranch
 from gitfed.model.decisions import Decision, EvictionTask, Share
 from gitfed.model.fleet import Reach
-from tests.e2e.test_main_job import BASE, image
+from tests.e2e.shop import BASE, image
 from tests.e2e.world import World, cluster
 from tests.planning.stage import START, WEB, Stage
 from tests.safety.signed_state import BINDING, WHEN, Fleet, decide

@@ -15,9 +15,9 @@ from gitfed.cli.main import cli
 from gitfed.edges import git
 from gitfed.errors import SourceError
 from gitfed.model.base import Commit
-from tests import signing
-from tests.e2e.test_limits import BASE
+from tests.e2e.gated import BASE
 from tests.e2e.world import World
+from tests.support import signing
 
 STATE = "gitfed/state"
 WHEN = datetime(2026, 1, 1, tzinfo=UTC)

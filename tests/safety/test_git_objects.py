@@ -14,9 +14,9 @@ from gitfed.errors import SourceError, SourceUnreachable, UsageError
 from gitfed.model.base import Commit
 from gitfed.model.repo import RepoSnapshot
 from gitfed.source import repo
-from tests import signing
 from tests.safety import bounded
 from tests.safety.objects import CLUSTERS, FILE, FOLDER, LINK, SETTINGS, SUBMODULE, Objects, config
+from tests.support import signing
 
 
 @pytest.fixture

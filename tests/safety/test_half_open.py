@@ -9,7 +9,7 @@ import aiohttp
 
 from gitfed.hub.health import HealthServer
 from gitfed.hub.running import Running
-from tests import patience
+from tests.support import patience
 
 MANY = 1078
 FLOOD = """

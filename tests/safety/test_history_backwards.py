@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from gitfed.model.base import Commit
-from tests import signing
-from tests.reading.test_trust import Place, accepted
-from tests.signing import Person
+from tests.reading.trusted import Place, accepted
+from tests.support import signing
+from tests.support.signing import Person
 
 
 @pytest.fixture

@@ -9,9 +9,9 @@ import pytest
 from gitfed.daemon import wiring
 from gitfed.errors import RevisionNotFound
 from gitfed.model.base import Commit
-from tests import signing
-from tests.reading.test_trust import Place, accepted
-from tests.signing import Person
+from tests.reading.trusted import Place, accepted
+from tests.support import signing
+from tests.support.signing import Person
 
 EVIL = "https://evil.example/state.git"
 

@@ -20,7 +20,7 @@ from gitfed import errors
 from gitfed.edges import download, no_answer, oidc
 from gitfed.edges.forge.call import Client
 from gitfed.edges.git import app
-from tests.safety.test_cluster_credentials import PASSWORD, foreign
+from tests.safety.foreign import PASSWORD, foreign
 
 OURS = {name for name, kind in inspect.getmembers(errors, inspect.isclass) if issubclass(kind, errors.GitfedError)}
 

@@ -17,8 +17,8 @@ from gitfed.source.memory import Memory
 from gitfed.text import expression, moment, yaml
 from tests.e2e.world import policy
 from tests.safety.bounded import gitfed
+from tests.safety.hostile_scripts import planned
 from tests.safety.objects import CLUSTERS, SETTINGS, Objects, config
-from tests.safety.test_scripts import planned
 from tests.source.trees import tree
 
 LONG = "9" * 4301

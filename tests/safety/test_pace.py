@@ -8,7 +8,7 @@ from dataclasses import replace
 from gitfed.daemon.fleet import queue
 from gitfed.edges.backoff import Backoff
 from gitfed.model.plan import Action, Change
-from tests.daemon.test_queue import change as made
+from tests.daemon.changes import change as made
 
 REPAIR = replace(made("web"), action=Action.UPDATE, drift=True)
 

@@ -11,8 +11,8 @@ from gitfed.edges.lua.worker import Allowance
 from gitfed.interpret import kube_module
 from gitfed.model.script import Call, Failed, Returned, Script
 from tests.safety.bounded import gitfed
+from tests.safety.hostile_scripts import GOOD, LOOP, planned, repository, rules, widget
 from tests.safety.objects import CLUSTERS, SETTINGS, Objects
-from tests.safety.test_scripts import GOOD, LOOP, planned, repository, rules, widget
 
 FULL = GOOD.strip() + " " + ("do local function f() " + "f{1}" * 30_000 + " end end ") * 4
 

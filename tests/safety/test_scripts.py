@@ -6,10 +6,8 @@ nothing for another, before and after. How each is stopped is tested with the ru
 
 from __future__ import annotations
 
-import textwrap
 import time
 from collections.abc import Callable, Iterator
-from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -19,56 +17,8 @@ from gitfed.interpret import customized
 from gitfed.interpret.native import Native
 from gitfed.interpret.registry import Interpretation, Interpreter, Operation, Unknown
 from gitfed.model.base import ObjectKey
-from gitfed.model.decisions import Decisions
-from gitfed.model.fleet import ClusterFacts, FactsRef, FleetSnapshot
-from gitfed.model.plan import Plan
-from gitfed.model.repo import RepoSnapshot
-from gitfed.planning import build
 from gitfed.reading import interpreters
-from gitfed.source import repo as source
-from gitfed.source.memory import Memory
-from tests.e2e.world import cluster, policy
-from tests.source.trees import tree
-
-NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
-GOOD = "function GetReplicas(obj)\n  return obj.spec.size\nend\n"
-
-
-def rules(kind: str, script: str, rule: str = "replicaResource", name: str = "") -> str:
-    head = f"""\
-apiVersion: config.karmada.io/v1alpha1
-kind: ResourceInterpreterCustomization
-metadata: {{name: {name or kind.lower()}}}
-spec:
-  target: {{apiVersion: e.com/v1, kind: {kind}}}
-  customizations:
-    {rule}:
-      luaScript: |
-"""
-    return head + textwrap.indent(textwrap.dedent(script).strip("\n") + "\n", " " * 8)
-
-
-def widget(kind: str) -> str:
-    return f"apiVersion: e.com/v1\nkind: {kind}\nmetadata: {{name: x, namespace: shop}}\nspec: {{size: 3}}\n"
-
-
-def repository(script: str, rule: str = "replicaResource", **more: str) -> RepoSnapshot:
-    kinds = (("e.com/v1", "Widget"), ("e.com/v1", "Gadget"))
-    snapshot = source.read(
-        tree({
-            "clusters/a.json": cluster("a"), "policy.json": policy("p", None, kinds),
-            "bad.yaml": rules("Widget", script, rule), "good.yaml": rules("Gadget", GOOD),
-            "widget.yaml": widget("Widget"), "gadget.yaml": widget("Gadget"), **more,
-        }),
-        memory=Memory(),
-    )  # fmt: skip
-    assert not [one for one in snapshot.problems if one.severity == "error"]
-    return snapshot
-
-
-def planned(repo: RepoSnapshot, interpreter: Interpreter | None = None) -> Plan:
-    fleet = FleetSnapshot(FactsRef("test"), {"a": ClusterFacts("a")})
-    return build.build(repo, fleet, Decisions(repository_id="r"), interpreter or interpreters.of(repo), NOW)
+from tests.safety.hostile_scripts import GOOD, LOOP, planned, repository, rules
 
 
 @pytest.fixture(autouse=True)
@@ -79,7 +29,6 @@ def _within_the_budget() -> Iterator[None]:
     assert time.process_time() - began < 30
 
 
-LOOP = "function GetReplicas(obj)\n  {}\nend"
 AT = "(bad.yaml:10:1)"
 BEGINS = "(bad.yaml:9:1)"
 AS_A_WHOLE = "(bad.yaml:8:7)"

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests import signing
-from tests.e2e.test_main_job import image
-from tests.e2e.test_signed_commits import demanding, signs
+from tests.e2e.shop import image
+from tests.e2e.signed_shop import demanding, signs
 from tests.e2e.world import World, config_map, policy
+from tests.support import signing
 
 pytestmark = pytest.mark.e2e
 

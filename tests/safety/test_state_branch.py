@@ -18,8 +18,8 @@ from gitfed.edges.git import signing_key
 from gitfed.edges.state.facts_branch import FactsBranch
 from gitfed.edges.state.state import StateBranch
 from gitfed.model.decisions import Decision, Share
-from tests import signing
 from tests.safety.signed_state import BINDING, WEB, WHEN, Fleet, clusters, decide
+from tests.support import signing
 
 
 def test_git_itself_verifies_what_the_daemon_signs(fleet: Fleet) -> None:

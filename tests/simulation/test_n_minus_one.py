@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from gitfed.model.base import Commit
 from gitfed.model.decisions import Decisions
 from gitfed.model.fleet import ClusterFacts, FactsRef, FleetSnapshot
 from gitfed.model.repo import RepoSnapshot
@@ -15,7 +16,7 @@ from gitfed.simulation.simulation import Rehearsal
 from gitfed.source import repo as source
 from tests.e2e.world import cluster, deployment, policy, settings
 from tests.planning.stage import DIVIDED, INTERPRETER, ONE, START
-from tests.planning.test_build import Commit, Tree
+from tests.planning.tree import Tree
 
 TWO = {"spreadConstraints": [{"spreadByField": "cluster", "minGroups": 2, "maxGroups": 2}]}
 PINNED = {"clusterAffinity": {"clusterNames": ["m1", "m2"]}}

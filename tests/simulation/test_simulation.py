@@ -9,7 +9,7 @@ import pytest
 
 from gitfed.cli.output import plain
 from gitfed.cli.output import simulation as output
-from gitfed.model.base import ObjectKey
+from gitfed.model.base import Commit, ObjectKey
 from gitfed.model.decisions import Decisions
 from gitfed.model.fleet import ClusterFacts, FactsRef, FleetSnapshot
 from gitfed.model.plan import Action
@@ -21,9 +21,9 @@ from gitfed.simulation.scenario import Event
 from gitfed.simulation.simulation import Rehearsal, Story
 from gitfed.source import repo as source
 from tests.e2e.world import cluster, deployment, policy, settings
+from tests.planning.hours import hours
 from tests.planning.stage import DIVIDED, INTERPRETER, ONE, START
-from tests.planning.test_autoscaling import hours
-from tests.planning.test_build import Commit, Tree
+from tests.planning.tree import Tree
 
 
 def repo(clusters: int = 4, placement: Any = ONE, replicas: int = 4, **spec: Any) -> RepoSnapshot:

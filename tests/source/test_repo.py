@@ -14,12 +14,8 @@ from gitfed.model.repo import HeldFile, RepoSnapshot
 from gitfed.source import repo
 from gitfed.source.last_good import Earlier
 from gitfed.source.memory import Memory
+from tests.source.snapshots import config, keys, told
 from tests.source.trees import SETTINGS, Tree, tree
-
-
-def config(name: str, namespace: str = "shop", data: str = "x") -> str:
-    return f"apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: {name}, namespace: {namespace}}}\ndata: {{a: {data}}}\n"
-
 
 POLICY = (
     "apiVersion: policy.karmada.io/v1alpha1\nkind: PropagationPolicy\nmetadata: {name: p, namespace: shop}\n"
@@ -30,14 +26,6 @@ CRD = (
     "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: xs.example.io}\n"
     "spec: {group: example.io, scope: %s, names: {kind: X, plural: xs}}\n"
 )
-
-
-def keys(snapshot: RepoSnapshot) -> list[str]:
-    return sorted(str(key) for key in snapshot.manifests)
-
-
-def told(snapshot: RepoSnapshot) -> list[str]:
-    return [str(problem) for problem in snapshot.problems]
 
 
 def test_templates_and_declared_objects_are_told_apart() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from gitfed.source import repo
 from gitfed.source.tree import LARGEST_FILE, visible
-from tests.source.test_repo import config, keys, told
+from tests.source.snapshots import config, keys, told
 from tests.source.trees import Entry, Tree, tree
 
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gitfed.text import emit, emitted, yaml
-from tests.text.test_yaml import _VALUES
+from tests.text.yaml_values import VALUES
 
 _STATUS = {"availableReplicas": 2, "observedGeneration": 1, "ratio": 0.5, "replicas": None}
 _BINDING = {
@@ -39,7 +39,7 @@ def test_an_item_that_many_files_have_is_held_once():
     assert [one is other for one, other in zip(first, second, strict=True)] == [True, True, True]
 
 
-@given(_VALUES)
+@given(VALUES)
 def test_whatever_was_written_is_read_rightly_or_not_at_all(value: object):
     text = emit.dump(value).encode()
     try:

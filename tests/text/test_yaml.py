@@ -7,53 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gitfed.text import yaml
-
-_TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
-_WORDS = st.sampled_from(
-    [
-        "yes",
-        "NO",
-        "on",
-        "y",
-        "~",
-        "null",
-        "<<",
-        "1e3",
-        "0755",
-        ".5",
-        "...",
-        "---",
-        "- a",
-        "a: b",
-        "a #b",
-        " a",
-        "a ",
-        "=",
-        "é",
-        "\ufeff",
-        "a\nb",
-        "a\n\n",
-        "a\n b\n",
-        "\na",
-        "|",
-        "'a",
-        "[",
-        "a\n---\nb",
-    ]
-)
-_SCALARS = (
-    st.none()
-    | st.booleans()
-    | st.integers(-(2**63), 2**64 - 1)
-    | st.floats(allow_nan=False, allow_infinity=False)
-    | _TEXT
-    | _WORDS
-)
-_VALUES = st.recursive(
-    _SCALARS,
-    lambda below: st.lists(below, max_size=4) | st.dictionaries(_TEXT | _WORDS, below, max_size=4),
-    max_leaves=20,
-)
+from tests.text.yaml_values import SCALARS, TEXT, VALUES
 
 
 def one(text: str | bytes) -> object:
@@ -71,14 +25,14 @@ def faults(text: str | bytes, *, is_json: bool = False) -> list[str]:
     ]
 
 
-@given(_VALUES)
+@given(VALUES)
 def test_what_is_written_is_read_back(value: object) -> None:
     stream = yaml.parse(yaml.dump(value).encode())
     assert stream.faults == ()
     assert [document.value for document in stream.documents] == [value]
 
 
-@given(st.lists(st.dictionaries(_TEXT, _SCALARS, min_size=1, max_size=3), max_size=4))
+@given(st.lists(st.dictionaries(TEXT, SCALARS, min_size=1, max_size=3), max_size=4))
 def test_several_documents_are_read_back_in_order(values: list[dict[str, object]]) -> None:
     assert yaml.load_all(yaml.dump_many(values).encode()) == values
 

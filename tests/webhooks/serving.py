@@ -17,7 +17,7 @@ from typing import Any
 
 import trustme
 
-from tests import patience
+from tests.support import patience
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "webhook" / "server.py"
 

@@ -16,7 +16,7 @@ from gitfed.edges.webhook import Client
 from gitfed.interpret import responses, webhooks
 from gitfed.interpret.registry import InterpretError, Operation, OperationInputs, Replicas
 from gitfed.model.webhook import Webhook
-from tests import patience
+from tests.support import patience
 from tests.webhooks.serving import EXAMPLE, Authority
 
 WORKLOAD: dict[str, Any] = {

@@ -11,7 +11,7 @@ from gitfed.agent_protocol.values import Setup
 from gitfed.model.agent_presence import Holding
 from tests.agent.site import created, expected, rendered, site
 from tests.agent.site import declared as cluster
-from tests.daemon.test_member_facts import until
+from tests.daemon.one_member import until
 
 FIRST, SECOND = Holding("a", 1), Holding("b", 3)
 

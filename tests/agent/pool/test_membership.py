@@ -22,7 +22,7 @@ from gitfed.model.keys import POOL
 from gitfed.model.leader import Lead
 from kubesim import cluster as sim
 from kubesim.fleet import ClusterSpec, Fleet
-from tests.daemon.test_member_facts import until
+from tests.daemon.one_member import until
 from tests.docs.pages import ROOT
 from tests.edges.kube.answering import connection
 

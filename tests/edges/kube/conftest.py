@@ -24,9 +24,9 @@ from gitfed.model.base import BindingId, Body, Digest, ObjectKey, Origin, key_of
 from gitfed.model.fleet import InventoryEntry, LiveObject
 from gitfed.model.plan import Action, Change, RenderedManifest
 from kubesim import cluster as sim
-from tests import needs, patience
 from tests.clusters.apiserver import RealApiServer
 from tests.edges.kube import declared
+from tests.support import needs, patience
 
 FEDERATION = "acme"
 _numbers = itertools.count(1)

@@ -17,7 +17,7 @@ from gitfed.model.plan import Action, Change
 from gitfed.model.reason import Reason, ReasonCode
 from tests.edges.kube.answering import body, serving
 from tests.edges.kube.conftest import create, delete, update
-from tests.edges.kube.test_discovery import CORE, aggregated
+from tests.edges.kube.groups import CORE, aggregated
 
 DESIRED: Body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "namespace": "shop"}, "data": {}}
 LIVE: Body = {**DESIRED, "metadata": {**DESIRED["metadata"], "uid": "u", "resourceVersion": "7"}}

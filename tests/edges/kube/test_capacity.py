@@ -17,9 +17,9 @@ from gitfed.edges.kube.capacity import Room, Watch
 from gitfed.edges.kube.connection.session import Session
 from gitfed.model.declared.cluster import usual_models
 from gitfed.model.fleet import ClusterCondition, ClusterFacts, QuotaFacts
-from tests import patience
 from tests.edges.kube.answering import body, serving
 from tests.edges.kube.conftest import Place
+from tests.support import patience
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 NOTHING = Room()

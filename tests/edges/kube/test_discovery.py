@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
 
 import pytest
 from aiohttp import web
@@ -13,32 +12,12 @@ from gitfed.edges.kube.discovery import Discovery, Resource
 from gitfed.model.base import Kind
 from tests.edges.kube.answering import Server, body, by_path, serving
 from tests.edges.kube.conftest import Place
+from tests.edges.kube.groups import APPS, CORE, aggregated, described, group
 
 DEPLOYMENT = Kind("apps", "Deployment")
 CONFIG_MAP = Kind("", "ConfigMap")
 METRIC = Kind("metrics.k8s.io", "NodeMetrics")
 
-
-def described(plural: str, kind: str, namespaced: bool = True) -> dict[str, Any]:
-    return {
-        "resource": plural,
-        "responseKind": {"group": "", "version": "", "kind": kind},
-        "scope": "Namespaced" if namespaced else "Cluster",
-        "verbs": ["get", "list"],
-    }
-
-
-def aggregated(*groups: dict[str, Any]) -> dict[str, Any]:
-    return {"kind": "APIGroupDiscoveryList", "apiVersion": "apidiscovery.k8s.io/v2", "items": list(groups)}
-
-
-def group(name: str, *versions: tuple[str, str, list[dict[str, Any]]]) -> dict[str, Any]:
-    listed = [{"version": version, "freshness": fresh, "resources": found} for version, fresh, found in versions]
-    return {"metadata": {"name": name} if name else {}, "versions": listed}
-
-
-CORE = aggregated(group("", ("v1", "Current", [described("configmaps", "ConfigMap")])))
-APPS = group("apps", ("v1", "Current", [described("deployments", "Deployment")]))
 
 LEGACY = {
     "/api": lambda: body({"kind": "APIVersions", "versions": ["v1"]}),

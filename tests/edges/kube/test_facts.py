@@ -17,7 +17,7 @@ from gitfed.edges.kube.discovery import Discovery
 from gitfed.model.fleet import ApiEnablements, ClusterCondition, ClusterFacts, Reach
 from tests.edges.kube.answering import body, by_path, connection, serving
 from tests.edges.kube.conftest import Place
-from tests.edges.kube.test_discovery import APPS, CORE, aggregated, group
+from tests.edges.kube.groups import APPS, CORE, aggregated, group
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 LATER = NOW + timedelta(seconds=30)

@@ -19,9 +19,9 @@ from gitfed.edges.kube.discovery import Discovery
 from gitfed.edges.kube.inventory import Inventory
 from gitfed.model.base import Body, Digest, Kind, ObjectKey, key_of
 from gitfed.model.fleet import Health, LiveObject
-from tests import patience
 from tests.edges.kube.conftest import FEDERATION, Place, create, delete, entry
 from tests.edges.kube.wire import cable
+from tests.support import patience
 
 CONFIG_MAP = Kind("", "ConfigMap")
 SECRET = Kind("", "Secret")

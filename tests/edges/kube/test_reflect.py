@@ -17,8 +17,8 @@ from gitfed.edges.backoff import Backoff
 from gitfed.edges.kube import reflect
 from gitfed.edges.kube.connection.session import Session
 from gitfed.model.base import Body
-from tests import patience
 from tests.edges.kube.answering import Server, body, connection, serving
+from tests.support import patience
 
 
 class Told:

@@ -19,7 +19,7 @@ from gitfed.edges.kube.connection.session import Session
 from gitfed.edges.kube.leases.fence import Fence
 from tests.edges.kube.answering import always, body, serving
 from tests.edges.kube.declared import cluster
-from tests.edges.kube.test_credentials import kubeconfig, secret, sources, tls, with_secret
+from tests.edges.kube.kubeconfigs import kubeconfig, secret, sources, tls, with_secret
 
 PASSWORD = "pr0xy-passw0rd"
 

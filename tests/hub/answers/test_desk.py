@@ -16,8 +16,8 @@ from gitfed.errors import TooBusy
 from gitfed.hub.answers import desk as desks
 from gitfed.hub.answers.desk import Desk
 from gitfed.hub.running import Running
-from tests import patience
 from tests.hub import fleet
+from tests.support import patience
 
 
 class Clock:

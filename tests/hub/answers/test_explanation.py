@@ -12,8 +12,8 @@ from gitfed.model.base import ObjectKey
 from gitfed.model.decisions import Decisions
 from gitfed.planning import build
 from tests.hub import stage
-from tests.planning.test_build import INTERPRETER, NOW
-from tests.planning.test_explained_numbers import APPS, DIVISIONS, by_hand, facts, files, printed, read
+from tests.planning.divisions import APPS, DIVISIONS, by_hand, facts, files, printed, read
+from tests.planning.tree import INTERPRETER, NOW
 
 
 def test_the_hub_tells_the_room_that_other_workloads_of_the_plan_left() -> None:

@@ -22,9 +22,9 @@ from gitfed.hub.running import Running
 from gitfed.model.base import ObjectKey
 from gitfed.model.fleet import ApplyResult
 from gitfed.model.plan import Action, Change
-from tests import patience
 from tests.hub import fleet
 from tests.hub.stage import Staged, ask, snapshot, staged, until
+from tests.support import patience
 
 NAMES = ("ann", "bob", "eve")
 SHOP = (fleet.workload("shop", "web"), fleet.workload("bank", "ledger"))

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tests import needs
 from tests.hub.doors.informers import Copy, Key
+from tests.support import needs
 
 _PROGRAM = Path(__file__).with_name("informer.mjs")
 _LONGEST_LINE = 1 << 20

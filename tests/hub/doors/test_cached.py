@@ -16,11 +16,11 @@ from gitfed.model.fleet import ClusterFacts, Reach
 from gitfed.model.keys import CACHED_FROM_CLUSTER
 from kubesim.fleet import Fleet
 from kubesim.status import ApiError
-from tests import patience
 from tests.hub import stage
 from tests.hub.doors import members
 from tests.hub.doors.members import EVERYTHING, door, fleet_door
 from tests.hub.stage import Recorded, Staged
+from tests.support import patience
 
 MAPS = "/api/v1/namespaces/shop/configmaps"
 READS_MAPS = {"apiGroups": [""], "resources": ["configmaps", "namespaces"], "verbs": ["get", "list"]}

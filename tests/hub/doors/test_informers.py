@@ -22,13 +22,13 @@ from gitfed.model.fleet import ClusterFacts, Reach
 from kubesim.fleet import Fleet
 from kubesim.server import watch as member_watch
 from kubesim.status import ApiError
-from tests import needs, patience
 from tests.hub import stage
 from tests.hub.doors import members
 from tests.hub.doors.informers import Copy, Official, Reflector
 from tests.hub.doors.javascript import JavaScript
 from tests.hub.doors.members import ANYTHING, EVERYTHING, fleet_door
 from tests.hub.stage import Recorded, Staged
+from tests.support import needs, patience
 
 STEPS = int(os.environ.get("GITFED_INFORMER_STEPS", "300"))
 SEED = int(os.environ.get("GITFED_INFORMER_SEED", "1"))

@@ -18,10 +18,10 @@ import pytest
 from gitfed.fleet_api import doors
 from kubesim.controllers import Settings
 from kubesim.fleet import ClusterSpec, Fleet
-from tests import needs, patience
 from tests.hub import stage
 from tests.hub.doors import members, pulled
 from tests.hub.doors.members import ANYTHING, EVERYTHING
+from tests.support import needs, patience
 
 pytestmark = needs.program("kubectl")
 

@@ -15,11 +15,11 @@ import pytest
 from gitfed.hub.doors import watch
 from kubesim.controllers import Settings
 from kubesim.fleet import Fleet
-from tests import patience
 from tests.hub import stage
 from tests.hub.doors import members
 from tests.hub.doors.members import ANYTHING, EVERYTHING, door, fleet_door
 from tests.hub.stage import Staged
+from tests.support import patience
 
 PODS = "/api/v1/namespaces/default/pods"
 QUICK = Settings(start_seconds=0.02, stop_seconds=0.02, job_seconds=0.02)

@@ -22,13 +22,13 @@ from gitfed.hub import agent_streams
 from gitfed.hub.enrolment.ledger_file import LedgerFile
 from gitfed.model import agent_identity
 from kubesim.fleet import ClusterSpec, Fleet
-from tests import patience
 from tests.agent.site import declared
 from tests.hub import stage
 from tests.hub.doors import members, pulled
+from tests.hub.doors.exec_answers import echo, says, status_of
 from tests.hub.doors.members import ANYTHING, EVERYTHING, Exact, answer, door, fleet_door
-from tests.hub.doors.test_single import _echo, _says, status_of
 from tests.hub.stage import Staged
+from tests.support import patience
 
 PODS = "/api/v1/namespaces/default/pods"
 
@@ -84,7 +84,7 @@ async def watch(found: Site) -> AsyncIterator[aiohttp.ClientResponse]:
 
 
 async def test_an_agent_acts_as_the_caller_whom_the_hub_names(tmp_path: Path) -> None:
-    async with site(tmp_path, _says(answer(b"{}", "200 OK", "X-Mine: kept"))) as found:
+    async with site(tmp_path, says(answer(b"{}", "200 OK", "X-Mine: kept"))) as found:
         sent = {
             "Impersonate-User": "root", "Impersonate-Group": "system:masters", "Impersonate-Uid": "0",
             "X-Remote-User": "root", "Accept": "application/json", "Connection": "keep-alive, X-Odd", "X-Odd": "1",
@@ -105,7 +105,7 @@ async def test_an_agent_acts_as_the_caller_whom_the_hub_names(tmp_path: Path) ->
 
 
 async def test_requests_share_the_ways_that_are_open(tmp_path: Path) -> None:
-    async with site(tmp_path, _says(answer(b"{}"))) as found:
+    async with site(tmp_path, says(answer(b"{}"))) as found:
         for _ in range(3):
             assert (await found.get(PODS))[0] == 200
         assert (found.agent.streams.opened, len(found.member.heads)) == (1, 3)
@@ -134,7 +134,7 @@ async def test_bodies_and_answers_go_through_an_agent_as_they_come(tmp_path: Pat
 
 @pytest.mark.parametrize(("method", "protocol"), [("GET", "websocket"), ("POST", "SPDY/3.1")])
 async def test_after_an_upgrade_bytes_go_both_ways_through_an_agent(tmp_path: Path, method: str, protocol: str) -> None:
-    async with site(tmp_path, _echo) as found:
+    async with site(tmp_path, echo) as found:
         reader, writer = await asyncio.open_connection("127.0.0.1", found.staged.port, ssl=found.staged.context())
         path = door("m1", f"{PODS}/p/exec?command=sh")
         lines = [f"{method} {path} HTTP/1.1", "Host: hub", "Authorization: Bearer ann", "Connection: Upgrade",
@@ -253,7 +253,7 @@ async def test_the_search_leaves_ways_through_an_agent_to_callers(tmp_path: Path
 
 
 async def test_a_key_counts_once_and_for_one_clusters_agent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    async with site(tmp_path, _says(answer(b"{}"))) as found:
+    async with site(tmp_path, says(answer(b"{}"))) as found:
         keys: list[str] = []
         upward: Any = None
         monkeypatch.setattr(found.agent.streams, "dial_back", keys.append)
@@ -273,7 +273,7 @@ async def test_a_key_counts_once_and_for_one_clusters_agent(tmp_path: Path, monk
 
 
 async def test_people_open_no_stream(tmp_path: Path) -> None:
-    async with site(tmp_path, _says(b"")) as found:
+    async with site(tmp_path, says(b"")) as found:
         upgrade = {"Connection": "Upgrade", "Upgrade": reverse.PROTOCOL, reverse.KEY: "k"}
         status, _ = await stage.get(found.staged, "/agents/v1/stream", token="ann", headers=upgrade)
         assert status == 403
@@ -291,7 +291,7 @@ async def test_people_open_no_stream(tmp_path: Path) -> None:
 async def test_an_agent_lends_its_own_rights_to_nobody(
     tmp_path: Path, named: list[tuple[str, str]], message: str
 ) -> None:
-    async with site(tmp_path, _says(answer(b"{}"))) as found:
+    async with site(tmp_path, says(answer(b"{}"))) as found:
         connector = found.staged.hub.streams.connector("m1")
         async with aiohttp.ClientSession(connector=connector) as http, http.get("http://m1/api", headers=named) as got:
             assert status_of(await got.text()) == (403, "Forbidden", message)
@@ -311,7 +311,7 @@ async def test_only_so_many_ways_are_open_at_a_time(tmp_path: Path, monkeypatch:
 
 
 async def test_a_cluster_whose_agent_is_away_says_so(tmp_path: Path) -> None:
-    async with site(tmp_path, _says(b"")) as found:
+    async with site(tmp_path, says(b"")) as found:
         said = "cluster m1: it is pulled, and its agent is not connected"
         await found.agent.die()
         await stage.until(lambda: not found.agent.member.agent.connected)
@@ -326,7 +326,7 @@ async def test_a_cluster_whose_agent_is_away_says_so(tmp_path: Path) -> None:
 
 
 async def test_an_agent_of_an_earlier_version_is_not_asked(tmp_path: Path) -> None:
-    async with site(tmp_path, _says(b"")) as found:
+    async with site(tmp_path, says(b"")) as found:
         found.agent.member.agent._known = replace(found.agent.member.agent._known, protocol=1)
         assert status_of((await found.get(PODS))[1]) == (
             503, "ServiceUnavailable",
@@ -336,7 +336,7 @@ async def test_an_agent_of_an_earlier_version_is_not_asked(tmp_path: Path) -> No
 
 
 async def test_an_agent_that_opens_nothing_is_told_of(tmp_path: Path) -> None:
-    async with site(tmp_path, _says(b""), streams=False) as found:
+    async with site(tmp_path, says(b""), streams=False) as found:
         assert status_of((await found.get(PODS))[1]) == (
             503, "ServiceUnavailable",
             "cluster m1: its agent opens no connection: this agent opens no way into its cluster",
@@ -347,7 +347,7 @@ async def test_an_agent_that_does_not_dial_back_is_not_waited_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(agent_streams, "DIAL", 0.2)
-    async with site(tmp_path, _says(b"")) as found:
+    async with site(tmp_path, says(b"")) as found:
         monkeypatch.setattr(found.agent.streams, "dial_back", lambda key: None)
         assert status_of((await found.get(PODS))[1]) == (
             504, "Timeout", "cluster m1: its agent did not dial back in 0.2 s",

@@ -15,18 +15,13 @@ import pytest
 from gitfed.errors import ClusterError, NotThere
 from gitfed.hub.doors import entry, relay
 from gitfed.hub.doors.reach import Reach
-from tests import patience
 from tests.hub import stage
 from tests.hub.doors import members
+from tests.hub.doors.exec_answers import echo, says, status_of
 from tests.hub.doors.members import ANYTHING, EVERYTHING, Exact, answer, door
+from tests.support import patience
 
 NODES = {"apiGroups": [""], "resources": ["nodes"], "verbs": ["get", "list"]}
-
-
-def status_of(text: str) -> tuple[int, str, str]:
-    body = json.loads(text)
-    assert (body["kind"], body["apiVersion"], body["status"]) == ("Status", "v1", "Failure")
-    return body["code"], body["reason"], body["message"]
 
 
 async def test_the_members_rbac_decides_what_somebody_who_may_enter_does(tmp_path: Path) -> None:
@@ -152,17 +147,8 @@ async def test_everything_kubectl_does_goes_through(tmp_path: Path) -> None:
         assert (await stage.ask(staged, "GET", f"{maps}/c", token="ann"))[0] == 404
 
 
-def _says(data: bytes) -> Any:
-    async def serve(member: Exact, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        while True:
-            await member.head(reader)
-            writer.write(data)
-
-    return serve
-
-
 async def test_nobody_but_the_hub_says_who_asks(tmp_path: Path) -> None:
-    async with members.exact(tmp_path, _says(answer(b"{}", "200 OK", "Set-Cookie: a=b", "X-Mine: kept"))) as (
+    async with members.exact(tmp_path, says(answer(b"{}", "200 OK", "Set-Cookie: a=b", "X-Mine: kept"))) as (
         staged,
         member,
     ):
@@ -233,7 +219,7 @@ async def test_a_body_is_passed_on_as_it_comes(tmp_path: Path) -> None:
 
 async def test_a_compressed_answer_stays_compressed(tmp_path: Path) -> None:
     packed = gzip.compress(b'{"kind": "PodList"}')
-    zipped = _says(answer(packed, "200 OK", "Content-Encoding: gzip"))
+    zipped = says(answer(packed, "200 OK", "Content-Encoding: gzip"))
     async with (
         members.exact(tmp_path, zipped) as (staged, _),
         aiohttp.ClientSession(auto_decompress=False) as session,
@@ -293,7 +279,7 @@ async def test_only_what_waits_for_a_program_may_begin_late(tmp_path: Path, monk
 
 async def test_clusters_without_a_way_say_why(tmp_path: Path) -> None:
     pulled = stage.cluster("far").replace("Push", "Pull")
-    async with members.exact(tmp_path, _says(b""), ANYTHING, pulled) as (staged, _):
+    async with members.exact(tmp_path, says(b""), ANYTHING, pulled) as (staged, _):
         assert status_of((await stage.get(staged, door("far", "/api"), token="ann"))[1]) == (
             503, "ServiceUnavailable",
             "cluster far: it is pulled, and its agent talks to the daemon that leads: this one does not",
@@ -304,7 +290,7 @@ async def test_clusters_without_a_way_say_why(tmp_path: Path) -> None:
 
 
 async def test_a_door_that_is_closed_leaves_no_connection_behind(tmp_path: Path) -> None:
-    async with members.exact(tmp_path, _says(answer(b"{}")), ANYTHING, stage.cluster("m2")) as (staged, member):
+    async with members.exact(tmp_path, says(answer(b"{}")), ANYTHING, stage.cluster("m2")) as (staged, member):
         reach = Reach(staged.hub)
         running = asyncio.create_task(reach.run())
         await asyncio.sleep(0)
@@ -323,7 +309,7 @@ async def test_a_door_that_is_closed_leaves_no_connection_behind(tmp_path: Path)
 
 @pytest.mark.parametrize("path", ["/api/../x", "/api/%2e%2e/x", "//api", "/api%2Fv1", "/api/v1/x%5c..", "/a/..%2fb"])
 async def test_paths_that_could_be_read_in_two_ways_are_refused(tmp_path: Path, path: str) -> None:
-    async with members.exact(tmp_path, _says(answer(b"{}"))) as (staged, member):
+    async with members.exact(tmp_path, says(answer(b"{}"))) as (staged, member):
         head = f"GET {door('m1', path)} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ann\r\nConnection: close\r\n\r\n"
         found = await stage.raw(staged, head.encode())
         assert found.startswith(b"HTTP/1.1 400 "), found
@@ -384,17 +370,6 @@ async def test_a_right_that_is_taken_away_ends_what_was_begun(tmp_path: Path, mo
 # -- upgrades ---------------------------------------------------------------------------------------------------------
 
 
-async def _echo(member: Exact, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    head = await member.head(reader)
-    upgrade = next(line[9:] for line in head.split("\r\n") if line.lower().startswith("upgrade: "))
-    writer.write(
-        f"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: {upgrade}\r\n\r\nready;".encode()
-    )
-    while data := await reader.read(1 << 16):
-        writer.write(data)
-        await writer.drain()
-
-
 def _upgrade(method: str, protocol: str, *more: str) -> bytes:
     path = door("m1", "/api/v1/namespaces/d/pods/p/exec?command=sh")
     lines = [f"{method} {path} HTTP/1.1", "Host: hub", "Authorization: Bearer ann", "Connection: Upgrade",
@@ -407,7 +382,7 @@ async def test_after_an_upgrade_bytes_go_both_ways(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, method: str, protocol: str
 ) -> None:
     caplog.set_level(logging.INFO, "gitfed.audit")
-    async with members.exact(tmp_path, _echo) as (staged, member):
+    async with members.exact(tmp_path, echo) as (staged, member):
         reader, writer = await asyncio.open_connection("127.0.0.1", staged.port)
         writer.write(_upgrade(method, protocol))
         head = await reader.readuntil(b"\r\n\r\n")
@@ -442,14 +417,14 @@ async def test_what_a_member_said_last_in_a_tunnel_arrives(tmp_path: Path) -> No
 
 
 async def test_an_upgrade_that_a_member_refuses_is_an_answer(tmp_path: Path) -> None:
-    async with members.exact(tmp_path, _says(answer(b"no", "403 Forbidden"))) as (staged, _):
+    async with members.exact(tmp_path, says(answer(b"no", "403 Forbidden"))) as (staged, _):
         found = await stage.raw(staged, _upgrade("POST", "SPDY/3.1").replace(b": Upgrade", b": Upgrade, close"))
         assert found.startswith(b"HTTP/1.1 403 ")
         assert found.endswith(b"no")
 
 
 async def test_a_page_of_another_site_opens_no_tunnel(tmp_path: Path) -> None:
-    async with members.exact(tmp_path, _echo) as (staged, member):
+    async with members.exact(tmp_path, echo) as (staged, member):
         request = _upgrade("GET", "websocket", "Origin: https://evil.example").replace(
             b": Upgrade", b": Upgrade, close"
         )

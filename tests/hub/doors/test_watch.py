@@ -17,9 +17,9 @@ from gitfed.fleet_api import versions
 from gitfed.fleet_api.event_text import EventTexts
 from gitfed.fleet_api.watching import Merged
 from gitfed.hub.doors import watch
-from tests import patience
 from tests.hub import stage
 from tests.hub.doors import members
+from tests.support import patience
 
 MAPS = members.fleet_door("/api/v1/namespaces/shop/configmaps")
 

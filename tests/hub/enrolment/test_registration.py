@@ -11,43 +11,21 @@ from pathlib import Path
 
 import aiohttp
 import pytest
-from aiohttp import web
 
 from gitfed.edges import certificate_pins
 from gitfed.edges.certificates import Authority
 from gitfed.edges.signing_request import SigningRequest, read
-from gitfed.hub import routes
 from gitfed.hub.options import Options
-from gitfed.hub.routes import Capability, Route
 from gitfed.hub.running import Running
 from gitfed.model import agent_identity
 from tests.hub import stage
+from tests.hub.enrolment.group import AGENTS
 from tests.hub.enrolment.site import Site, ledger, registered, token
 from tests.hub.stage import EVERYWHERE, ask, staged, until
 
 SPENT = (403, "the token was used already, with another key\n")
 UNKNOWN = (401, "the token is not accepted\n")
 TAKEN = (409, "a cluster of this name exists already\n")
-
-
-async def whose(request: web.Request) -> web.Response:
-    return web.Response(text=routes.agent(request))
-
-
-async def lasting(request: web.Request) -> web.WebSocketResponse:
-    socket = web.WebSocketResponse()
-    await socket.prepare(request)
-    async for message in socket:
-        await socket.send_str(message.data)
-    return socket
-
-
-AGENTS = Capability(
-    routes=(
-        Route("GET", "/agents/v1/whose", whose, agents=True),
-        Route("GET", "/agents/v1/lasting", lasting, agents=True, lasting=True),
-    )
-)
 
 
 async def test_a_token_gives_a_certificate_for_one_cluster(tmp_path: Path) -> None:

@@ -21,8 +21,8 @@ from selenium.webdriver.support.wait import WebDriverWait
 
 from gitfed.hub.access.caller import Caller, Way
 from gitfed.hub.running import Running
-from tests import needs, patience
 from tests.hub.stage import Staged, staged
+from tests.support import needs, patience
 
 WIDTHS = (360, 1280, 2560)
 SCHEMES = ("light", "dark")

@@ -14,10 +14,10 @@ from cryptography.hazmat.primitives.serialization import pkcs12
 
 from gitfed.edges import certificates
 from gitfed.hub.running import Running
-from tests import needs, patience
 from tests.hub import fleet
 from tests.hub.pages import browser
 from tests.hub.stage import EVERYWHERE
+from tests.support import needs, patience
 
 pytestmark = needs.program("chromium", "chromedriver", "certutil", "pk12util")
 

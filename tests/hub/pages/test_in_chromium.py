@@ -21,11 +21,11 @@ from gitfed.model.base import ObjectKey, Origin, Problem, Severity
 from gitfed.model.fleet import Reach
 from gitfed.model.operator_orders import Suspension
 from gitfed.model.plan import Gate
-from tests import needs, patience
 from tests.hub import fleet
 from tests.hub.pages import browser, leading
 from tests.hub.pages.browser import SCHEMES, WIDTHS, Browser
 from tests.hub.stage import Recorded, Staged
+from tests.support import needs, patience
 
 pytestmark = needs.program("chromium", "chromedriver")
 

@@ -21,10 +21,10 @@ from gitfed.hub.running import Running
 from gitfed.model.base import ObjectKey
 from gitfed.model.decisions import Share
 from gitfed.model.plan import Action, Binding, Change
-from tests import patience
 from tests.hub import fleet
 from tests.hub.pages.leading import leading
 from tests.hub.stage import Passwords, Recorded, Staged, ask, get, policy, snapshot, staged, user
+from tests.support import patience
 
 _HTML = {"Accept": "text/html"}
 DEFINITION = ("apiextensions.k8s.io", "CustomResourceDefinition")

@@ -13,8 +13,8 @@ from gitfed.fleet_api import request as api_request
 from gitfed.hub.access.caller import Caller, Way
 from gitfed.hub.search import access_reviews
 from gitfed.hub.search.access_reviews import AccessReviews, Verdict
-from tests import patience
 from tests.edges.kube.answering import serving
+from tests.support import patience
 
 PODS = api_request.parse("/api/v1/namespaces/shop/pods")
 ANN = Caller("ann", ("team", "system:authenticated", "system:masters"), way=Way.OIDC)

@@ -12,18 +12,10 @@ from gitfed.fleet_api import merge
 from gitfed.hub.search import stored_object
 from gitfed.hub.search.collection import Budget, Collection, Filter
 from gitfed.text import selector
+from tests.hub.search.pods import listed, pod
 
 PLENTY = 1 << 30
 EVERYTHING = Filter()
-
-
-def pod(name: str, version: str = "1", namespace: str = "shop", uid: str = "", **metadata: Any) -> dict[str, Any]:
-    return {
-        "apiVersion": "v1", "kind": "Pod",
-        "metadata": {"name": name, "namespace": namespace, "uid": uid or f"uid-{name}", "resourceVersion": version,
-                     "managedFields": [{"manager": "kubelet"}], **metadata},
-        "spec": {"nodeName": "n1", "containers": [{"name": "a", "image": "ü:\"1\""}]},
-    }  # fmt: skip
 
 
 class Told:
@@ -39,10 +31,6 @@ class Told:
 
 def collection(limit: int = PLENTY, copy: Told | None = None) -> Collection:
     return Collection("m1", "v1", "Pod", Budget(limit), copy)
-
-
-def listed(made: Collection, *bodies: dict[str, Any], version: str = "10") -> None:
-    made.listed([made.project(body) for body in bodies], version)
 
 
 def names(made: Collection, wanted: Filter = EVERYTHING) -> list[str]:

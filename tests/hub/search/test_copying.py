@@ -21,11 +21,11 @@ from gitfed.hub.search.collection import Budget, Collection
 from gitfed.hub.search.copying import Copying
 from gitfed.model.declared.search import OpenSearchConfig
 from gitfed.model.keys import CACHED_FROM_CLUSTER, LAST_APPLIED
-from tests import patience
 from tests.edges.kube.answering import Server, serving
 from tests.hub import stage
 from tests.hub.doors import members
-from tests.hub.search.test_collection import listed, pod
+from tests.hub.search.pods import listed, pod
+from tests.support import patience
 
 pytestmark = pytest.mark.skipif(not opensearch.is_installed(), reason="opensearch-py is not installed")
 Document = dict[str, Any]

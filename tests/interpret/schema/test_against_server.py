@@ -16,9 +16,9 @@ from gitfed.edges import catalogue
 from gitfed.interpret.schema.check import Schemas
 from gitfed.interpret.schema.faults import Fault, FaultCode
 from gitfed.interpret.schema.kubernetes import Kubernetes
-from tests import needs, patience
 from tests.clusters.apiserver import TOKEN, RealApiServer
 from tests.interpret.schema import mistakes
+from tests.support import needs, patience
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 

@@ -19,7 +19,7 @@ from pathlib import Path
 import pytest
 import trustme
 
-from tests import needs, patience
+from tests.support import needs, patience
 
 
 def git_program(name: str) -> Path:

@@ -7,7 +7,7 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests import needs
+from tests.support import needs
 
 
 @dataclass(frozen=True)
