@@ -2,7 +2,7 @@
 PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
-JOBS   ?= 2
+JOBS   ?= 4 # of the tests that run at once: most wait more than they compute, so two for each of two cores
 
 .DEFAULT_GOAL := help
 .PHONY: fuzz other-kubectl js-client lock audit sbom help demo test test-fast test-kubesim check formatted lint types imports format bench e2e docs wheel golden clean
