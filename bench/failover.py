@@ -30,8 +30,8 @@ from gitfed.model.plan import Plan
 from gitfed.model.repo import RepoSnapshot
 from gitfed.planning import build
 from gitfed.planning.ordering import gate
-from gitfed.simulation.scenario import Event
-from gitfed.simulation.simulation import Rehearsal
+from gitfed.simulation.scenario import ScenarioEvent
+from gitfed.simulation.simulation import FailoverSimulation
 from gitfed.source import repo as source
 from gitfed.source.memory import Memory
 
@@ -102,16 +102,16 @@ def run() -> list[tuple[str, str]]:
     decided = build.build(repo, fleet, Decisions(repository_id="bench"), INTERPRETER, NOW)
     bindings = gate.decisions_to_record(decided.bindings, Decisions(), (), None)
     past = Decisions(bindings=bindings, applied_commit=repo.commit, repository_id="bench", clusters=decided.records)
-    stage = Rehearsal(repo, fleet, past, INTERPRETER, NOW)
+    stage = FailoverSimulation(repo, fleet, past, INTERPRETER, NOW)
     began = time.process_time()
-    story = stage.run([Event(0, "fail", "cluster/c007"), Event(1200, "recover", "cluster/c007")])
+    story = stage.run([ScenarioEvent(0, "fail", "cluster/c007"), ScenarioEvent(1200, "recover", "cluster/c007")])
     took = time.process_time() - began
     moved = sum(
         1 for key, one in story.plan.bindings.items() if key in story.before and story.before[key].shares != one.shares
     )
     rows.append(("rehearsal of 10,000 bindings (target ≤ 5 s)", f"{took:.1f} s, {moved} moved"))
     began = time.process_time()
-    again = stage.run([Event(0, "fail", "region/r3")])
+    again = stage.run([ScenarioEvent(0, "fail", "region/r3")])
     rows.append(
         ("a second one of the same repository", f"{time.process_time() - began:.1f} s, {len(again.timeline)} lines")
     )

@@ -152,7 +152,7 @@ def manifests(count: int, shapes: int) -> list[Manifest]:
 
 
 def placed(
-    some: list[Manifest], decisions: Mapping[ObjectKey, Decision], here: Fleet, room: contention.Room
+    some: list[Manifest], decisions: Mapping[ObjectKey, Decision], here: Fleet, room: contention.CapacityLedger
 ) -> dict[ObjectKey, PlacementResult]:
     """What a build does to place templates."""
     room.use(here.capacities, here.binder.schedules)
@@ -163,7 +163,7 @@ def placed(
         bound = None if asked.waits else bind.answer(asked, here.binder)
         if bound is not None:
             bounds[manifest.key] = bound
-        entries.append(contention.Entry(asked, bound))
+        entries.append(contention.Contender(asked, bound))
     quotas = quota.Ledger.of(())
     return bounds | contention.place(entries, here.binder, room, quotas, None, None)
 
@@ -181,7 +181,7 @@ def timed(work: Callable[[], Any]) -> tuple[Any, float]:
 
 def cold(count: int, shapes: int) -> tuple[dict[ObjectKey, PlacementResult], float]:
     some, here = manifests(count, shapes), fleet()
-    return timed(lambda: placed(some, {}, here, contention.Room()))
+    return timed(lambda: placed(some, {}, here, contention.CapacityLedger()))
 
 
 def run() -> list[tuple[str, str]]:
@@ -191,7 +191,7 @@ def run() -> list[tuple[str, str]]:
     failed = sum(1 for bound in bounds.values() if not bound.binding.condition.status)
     _, all_differ = cold(BINDINGS, BINDINGS)
 
-    some, here, room = manifests(BINDINGS, SHAPES), fleet(), contention.Room()
+    some, here, room = manifests(BINDINGS, SHAPES), fleet(), contention.CapacityLedger()
     decisions = {key: bound.binding.decision for key, bound in placed(some, {}, here, room).items()}
     key = some[4].key
     changed = replace(some[4], body={**some[4].body, "spec": {**some[4].body["spec"], "replicas": 33}})
@@ -204,7 +204,7 @@ def run() -> list[tuple[str, str]]:
     again = len(here.binder.schedules.by_room)
 
     regional = Fleet(replace(here.binder, policies=match.Index(regional_policies()), schedules=Schedules()), others)
-    room = contention.Room()
+    room = contention.CapacityLedger()
     placed(some, {}, regional, room)
     known = len(regional.binder.schedules.by_room)
     placed(some[:1], {}, Fleet(regional.binder, {**others, "c001": capacity(random.Random(9))}), room)

@@ -20,7 +20,7 @@ from gitfed.model.base import ClusterName, ObjectKey
 from gitfed.model.fleet import ApplyResult, ClusterFacts, ClusterLive, LiveObject
 from gitfed.model.plan import Action
 from gitfed.services import slices
-from gitfed.services.slices import Slice
+from gitfed.services.slices import ServiceSlice
 
 log = logging.getLogger("gitfed.agent")
 
@@ -39,7 +39,7 @@ class Reporter:
         self._number = 0
         self._news = 0
         """Values that became other ones since it was last told."""
-        self._own_slices: dict[str, Slice] = {}
+        self._own_slices: dict[str, ServiceSlice] = {}
         """What was told of the cluster's own endpoints, by identity."""
         self._arrived: set[str] = set()
         self._stirred: tuple[Station | None, int] = (None, 0)

@@ -27,7 +27,7 @@ from gitfed.model.reason import NO_REASON, Reason
 from gitfed.model.script import Script
 from gitfed.services import exchange
 from gitfed.services.exchange import Endpoints
-from gitfed.services.slices import Slice
+from gitfed.services.slices import ServiceSlice
 from gitfed.text import canonical
 
 T = TypeVar("T")
@@ -276,10 +276,10 @@ class Sharing:
     decided: tuple[ObjectKey, ...] = ()
     """Services of which the hub says what should be there; of others nothing is changed."""
 
-    def goal(self, arriving: Iterable[Any]) -> exchange.Wanted:
+    def goal(self, arriving: Iterable[Any]) -> exchange.WantedSlices:
         """`arriving`: the values of this name. Raises LinkError."""
         found = [SLICES.read(value) for value in arriving]
-        return exchange.Wanted({(one.namespace, one.name): one for one in found}, frozenset(self.kept))
+        return exchange.WantedSlices({(one.namespace, one.name): one for one in found}, frozenset(self.kept))
 
 
 @dataclass(frozen=True, slots=True)
@@ -355,7 +355,7 @@ LOAD_QUESTIONS: _As[list[LoadQuestion]] = _As(list[LoadQuestion])
 LOADS: _As[list[tuple[ObjectKey, ClusterLoad]]] = _As(list[tuple[ObjectKey, ClusterLoad]])
 SHARINGS: _As[Sharing] = _As(Sharing)
 SHAREDS: _As[Shared] = _As(Shared)
-SLICES: _As[Slice] = _As(Slice)
+SLICES: _As[ServiceSlice] = _As(ServiceSlice)
 ARRIVALS: _As[Endpoints] = _As(Endpoints)
 STUCK: _As[list[tuple[ObjectKey, int, Stuck]]] = _As(list[tuple[ObjectKey, int, Stuck]])
 

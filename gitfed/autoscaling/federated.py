@@ -31,7 +31,7 @@ QUIET = timedelta(minutes=5)
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class ScalingObservation:
     """What one look at a workload found."""
 
     desired: int
@@ -57,7 +57,7 @@ def look(
     load: Load,
     past: AutoscalerRecord | None,
     proposed: Sequence[Proposed],
-) -> Look:
+) -> ScalingObservation:
     """`present`: the number in force. `proposed`: what the looks before this one found."""
     now = load.taken.replace(microsecond=0)  # as it will be read back
     status = past.status if past is not None and past.target == declared.target else None
@@ -65,11 +65,13 @@ def look(
     read = [cluster for cluster in load.clusters.values() if not cluster.unread]
     wanted = sum(cluster.replicas for cluster in read)
 
-    def stays(condition: AutoscalerCondition) -> Look:
+    def stays(condition: AutoscalerCondition) -> ScalingObservation:
         metrics = tuple(_status(metric, None) for metric in declared.metrics)
         last = status.last_scale if status is not None else None
         changes = status.changes if status is not None else ()
-        return Look(present, HorizontalStatus(present, present, now, last, metrics, (condition,), changes), proposals)
+        return ScalingObservation(
+            present, HorizontalStatus(present, present, now, last, metrics, (condition,), changes), proposals
+        )
 
     rival = next(((name, cluster.scaled_by) for name, cluster in load.clusters.items() if cluster.scaled_by), None)
     if rival is not None:
@@ -119,7 +121,9 @@ def look(
     return _looked(declared, shown, status, remembered, why)
 
 
-def record(declared: FederatedHPA, past: AutoscalerRecord | None, look: Look, now: datetime) -> AutoscalerRecord:
+def record(
+    declared: FederatedHPA, past: AutoscalerRecord | None, look: ScalingObservation, now: datetime
+) -> AutoscalerRecord:
     """What is recorded next; `past` itself when nothing of it is worth writing down."""
     version = declared.spec.scale_target_ref.api_version
     if past is None or past.target != declared.target:
@@ -145,14 +149,14 @@ def _looked(
     past: HorizontalStatus | None,
     proposed: tuple[Proposed, ...],
     why: str,
-) -> Look:
+) -> ScalingObservation:
     """`found` with what goes on from `past`: when it scaled last, and the changes that still count."""
     changes: tuple[ReplicaChange, ...] = past.changes if past is not None else ()
     last = past.last_scale if past is not None else None
     if found.desired != found.current:
         changes = stabilization.changed(found.current, found.desired, declared.spec.behavior, changes, found.at)
         last = found.at
-    return Look(found.desired, replace(found, last_scale=last, changes=changes), proposed, why)
+    return ScalingObservation(found.desired, replace(found, last_scale=last, changes=changes), proposed, why)
 
 
 def _status(metric: Metric, result: proposal.Proposal | proposal.NoProposal | None) -> MetricStatus:

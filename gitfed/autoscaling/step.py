@@ -26,7 +26,7 @@ Autoscaler = CronFederatedHPA | FederatedHPA
 
 
 @dataclass(frozen=True, slots=True)
-class Recorded:
+class RecordedScaling:
     """What a step begins with."""
 
     records: Mapping[ObjectKey, AutoscalerRecord] = field(default_factory=lambda: MappingProxyType({}))
@@ -37,7 +37,7 @@ class Recorded:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class ScalingStep:
     """A record that did not change is the same object, and so are all together."""
 
     records: Mapping[ObjectKey, AutoscalerRecord]
@@ -49,11 +49,11 @@ class Step:
     look_again: datetime | None = None
 
 
-def step(repo: RepoSnapshot, recorded: Recorded, why_not: WhyNot, now: datetime) -> Step:
+def step(repo: RepoSnapshot, recorded: RecordedScaling, why_not: WhyNot, now: datetime) -> ScalingStep:
     """What follows from `now`."""
     records, is_recorded = recorded.records, recorded.known
     if not records and not repo.autoscalers:
-        return Step(records)
+        return ScalingStep(records)
     now = now.replace(microsecond=0)  # as it will be read back
     rivals = _rivals(repo)
     problems: list[Problem] = []
@@ -90,7 +90,7 @@ def step(repo: RepoSnapshot, recorded: Recorded, why_not: WhyNot, now: datetime)
             said.append(f"{key} {gone}: {record.target} gets what its template says")
     same = len(after) == len(records) and all(records.get(key) is record for key, record in after.items())
     later = [record.next for record in after.values() if record.next is not None] if is_recorded else []
-    return Step(
+    return ScalingStep(
         records if same else dict(sorted(after.items())),
         dict(_totals(after)),
         tuple(said),

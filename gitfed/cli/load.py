@@ -50,7 +50,7 @@ class Session:
     given: Inputs
     credentials: Credentials = field(default_factory=Credentials)
     _opened: inputs.Opened | None = None
-    _read: inputs.Read | None = None
+    _read: inputs.ReadCommit | None = None
 
     @property
     def opened(self) -> inputs.Opened:
@@ -67,7 +67,7 @@ class Session:
         return self._opened
 
     @property
-    def read(self) -> inputs.Read:
+    def read(self) -> inputs.ReadCommit:
         if self._read is None:
             self._read = inputs.read(self.opened, self.given.rev, worktree=self.given.worktree)
             for text in self._read.notes:

@@ -87,7 +87,7 @@ class Statuses:
         left = status.outstanding(change for change in changes if change.key in keys)
         clusters = self._fleet.known()
         failed: set[ObjectKey] = set()
-        asked: list[status.Asked] = []
+        asked: list[status.StatusQuery] = []
         for key in keys:
             reasons = dict(left.get(key, {}))
             for name in reasons:
@@ -98,7 +98,7 @@ class Statuses:
                     failed.add(key)
             manifest = repo.manifests.get(key)
             template = manifest.body if manifest else None
-            asked.append(status.Asked(plan.bindings[key], template, self._fleet.copies(key), reasons))
+            asked.append(status.StatusQuery(plan.bindings[key], template, self._fleet.copies(key), reasons))
         now = time_text(self._now())
         # Scripts may be asked: not in the loop.
         found = await asyncio.to_thread(lambda: status.of_all(asked, clusters, interpreter, now, self._collected))

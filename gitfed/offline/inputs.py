@@ -71,7 +71,7 @@ _LINK = 0o120000
 
 
 @dataclass(frozen=True, slots=True)
-class Read:
+class ReadCommit:
     """One revision, read."""
 
     repo: RepoSnapshot
@@ -159,7 +159,7 @@ def resolve(opened: Opened, revision: str) -> Commit:
 
 def read(
     opened: Opened, revision: str = "", *, worktree: bool = False, held: Mapping[str, HeldFile] | None = None
-) -> Read:
+) -> ReadCommit:
     """The snapshot of a revision, or of the files on disk. `held`: files that were held at that time, and where.
 
     A repository without any commit is read from disk, and that is noted: there is nothing else that could be meant.
@@ -176,7 +176,7 @@ def read(
         if opened.submodules:
             git.bring(opened.repository, history, opened.name, opened.submodules)
         tree = opened.repository.tree(history)
-    return Read(read_tree(opened, tree, history, held=held, committed=not worktree), notes, tree)
+    return ReadCommit(read_tree(opened, tree, history, held=held, committed=not worktree), notes, tree)
 
 
 def files_on_disk(opened: Opened) -> git.WorkTree:

@@ -38,7 +38,7 @@ _MOST_TEMPLATES = 0.25
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class RememberedPlan:
     """What is remembered of the last look at everything."""
 
     overview: Overview
@@ -72,7 +72,7 @@ def remember(opened: inputs.Opened, repo: RepoSnapshot, others: Bystanders | Non
         _cache().put(_name(opened, "bystanders"), others.dump())
 
 
-def recall(opened: inputs.Opened) -> Known | None:
+def recall(opened: inputs.Opened) -> RememberedPlan | None:
     content = None if opened.submodules else _cache().get(_name(opened))
     base_overview = overview.load(content) if content is not None else None
     if base_overview is None:
@@ -84,8 +84,8 @@ def recall(opened: inputs.Opened) -> Known | None:
         and others.commit == base_overview.commit
         and all(key in others.rows for templates in base_overview.templates.values() for key, _ in templates)
     ):
-        return Known(base_overview, others)
-    return Known(base_overview)
+        return RememberedPlan(base_overview, others)
+    return RememberedPlan(base_overview)
 
 
 def _cache() -> files.DiskCache:
@@ -97,7 +97,7 @@ def _name(opened: inputs.Opened, what: str = "") -> str:
 
 
 def at_change(
-    opened: inputs.Opened, remembered: Known, base: Commit, head: Commit | git.WorkTree, *, counted: bool
+    opened: inputs.Opened, remembered: RememberedPlan, base: Commit, head: Commit | git.WorkTree, *, counted: bool
 ) -> Glance | None:
     """A commit and another one, or the files on disk, as far as they differ; None when everything has to be looked at.
 

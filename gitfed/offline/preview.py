@@ -58,7 +58,7 @@ class Preview:
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class GivenInputs:
     """What the command line names instead of a branch."""
 
     fleet: Path | None = None
@@ -70,7 +70,7 @@ class Given:
         return self.fleet is not None or self.decisions is not None
 
 
-def between(opened: inputs.Opened, base: Commit, head: Commit, given: Given) -> Preview:
+def between(opened: inputs.Opened, base: Commit, head: Commit, given: GivenInputs) -> Preview:
     """The preview of two commits; of a large repository only what the change reaches is looked at, if that can be told.
 
     Raises InputError for files that cannot be used, SourceError, StateTooNew.
@@ -80,7 +80,7 @@ def between(opened: inputs.Opened, base: Commit, head: Commit, given: Given) -> 
     return _everything(opened, base, inputs.read(opened, head).repo, given)
 
 
-def uncommitted(opened: inputs.Opened, base: Commit, given: Given) -> Preview:
+def uncommitted(opened: inputs.Opened, base: Commit, given: GivenInputs) -> Preview:
     """The preview of the files on disk. Raises as `between`."""
     tree = inputs.files_on_disk(opened)
     if (partial := _glance(opened, base, tree, given)) is not None:
@@ -88,7 +88,7 @@ def uncommitted(opened: inputs.Opened, base: Commit, given: Given) -> Preview:
     return _everything(opened, base, inputs.read(opened, worktree=True).repo, given)
 
 
-def _everything(opened: inputs.Opened, base: Commit, head_repo: RepoSnapshot, given: Given) -> Preview:
+def _everything(opened: inputs.Opened, base: Commit, head_repo: RepoSnapshot, given: GivenInputs) -> Preview:
     base_repo = inputs.read(opened, base).repo
     looked = _whole(opened, base_repo, head_repo, given)
     if len(base_repo.manifests) >= LARGE:
@@ -96,7 +96,7 @@ def _everything(opened: inputs.Opened, base: Commit, head_repo: RepoSnapshot, gi
     return looked.preview
 
 
-def _glance(opened: inputs.Opened, base: Commit, head: Commit | git.WorkTree, given: Given) -> Preview | None:
+def _glance(opened: inputs.Opened, base: Commit, head: Commit | git.WorkTree, given: GivenInputs) -> Preview | None:
     """The same of few templates; None when that does not tell."""
     remembered = partial_plan.recall(opened)
     if remembered is None:
@@ -119,7 +119,7 @@ class _Looked:
     """What a look at everything found out for later glances."""
 
 
-def _whole(opened: inputs.Opened, base_repo: RepoSnapshot, head_repo: RepoSnapshot, given: Given) -> _Looked:
+def _whole(opened: inputs.Opened, base_repo: RepoSnapshot, head_repo: RepoSnapshot, given: GivenInputs) -> _Looked:
     look = _look(opened, base_repo, head_repo, given, None)
     assert look is not None
     return look
@@ -129,7 +129,7 @@ def _look(
     opened: inputs.Opened,
     base_repo: RepoSnapshot,
     head_repo: RepoSnapshot,
-    given: Given,
+    given: GivenInputs,
     few: partial_plan.Glance | None,
 ) -> _Looked | None:
     """`few`: the snapshots hold no other templates. None: then these are not enough."""
@@ -208,7 +208,7 @@ def _plans(older: _Side, newer: _Side, past: Decisions, now: datetime, memo: bui
     return _Plans(base, head, between, waited or place.waits_for_room(memo.questions), circumstances, claiming)
 
 
-def _fleet(opened: inputs.Opened, repo: RepoSnapshot, source: RepoSnapshot, given: Given) -> FleetSnapshot:
+def _fleet(opened: inputs.Opened, repo: RepoSnapshot, source: RepoSnapshot, given: GivenInputs) -> FleetSnapshot:
     if repo.settings.spec.state != source.settings.spec.state:
         settings = repo.settings.model_copy(
             update={"spec": repo.settings.spec.model_copy(update={"state": source.settings.spec.state})}
@@ -217,7 +217,7 @@ def _fleet(opened: inputs.Opened, repo: RepoSnapshot, source: RepoSnapshot, give
     return fleet_inputs.fleet(opened, repo, given.fleet)
 
 
-def _state_notes(opened: inputs.Opened, recorded: Decisions, branch: str, given: Given) -> list[str]:
+def _state_notes(opened: inputs.Opened, recorded: Decisions, branch: str, given: GivenInputs) -> list[str]:
     if recorded.known or given.decisions is not None:
         return []
     origin = opened.repository.remote_url("origin") is not None

@@ -21,7 +21,7 @@ from gitfed.model.fleet import FleetSnapshot
 from gitfed.model.plan import Plan
 from gitfed.model.repo import RepoSnapshot
 from gitfed.offline import fleet_inputs, inputs
-from gitfed.offline.state_log import Chronicle, Entry
+from gitfed.offline.state_log import Chronicle, StateLogEntry
 from gitfed.planning import build
 from gitfed.planning.ordering import gate
 from gitfed.reading import effective_guards
@@ -33,7 +33,7 @@ Difference = tuple[str, bytes, bytes]
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    entry: Entry
+    entry: StateLogEntry
     digest: Digest
     """Of the plan: the same on every machine."""
     files: int
@@ -43,7 +43,7 @@ class Replay:
     """(path, why) of decisions that went by copies in the clusters: taken as they are recorded."""
 
 
-def of(history: Chronicle, entry: Entry) -> Replay:
+def of(history: Chronicle, entry: StateLogEntry) -> Replay:
     """Decide again what `entry` decided. Raises RevisionNotFound when one of its inputs is not here."""
     if entry.source is None:
         raise RevisionNotFound(

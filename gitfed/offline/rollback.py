@@ -23,7 +23,7 @@ class Prepared:
     preview: preview.Preview
 
 
-def prepare(opened: inputs.Opened, undo: Commit, onto: Commit, given: preview.Given) -> Prepared:
+def prepare(opened: inputs.Opened, undo: Commit, onto: Commit, given: preview.GivenInputs) -> Prepared:
     """Raises SourceError when `undo` cannot be reverted by itself, UsageError when there is nothing to revert."""
     repository = opened.repository
     if not repository.is_ancestor(undo, onto):

@@ -36,7 +36,7 @@ _FEDERATION = ("gitfed.io", "Federation", "")
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class StateLogEntry:
     """One commit of the state branch."""
 
     commit: Commit
@@ -87,7 +87,7 @@ class Chronicle:
         refspec = f"+{self.branch}:" + (self.branch if url else f"refs/remotes/origin/{self.branch}")
         return RevisionNotFound(f"{message}, or it was not fetched", hint=f"git fetch {elsewhere} {refspec}")
 
-    def entries(self, *, limit: int, key: ObjectKey | None = None, applied: bool = False) -> list[Entry]:
+    def entries(self, *, limit: int, key: ObjectKey | None = None, applied: bool = False) -> list[StateLogEntry]:
         """Newest first; with `key` only what changed its binding, and, with `applied`, what was rolled out."""
         paths = [bindings.path_of(key), *([_STATE] if applied else [])] if key is not None else []
         return [self._entry(info) for info in self._repository.log(self.tip, limit=limit, paths=paths)]
@@ -98,13 +98,15 @@ class Chronicle:
         paths = (path for path in self._repository.deleted(self.tip, "bindings") if path not in present)
         return [key for key in map(bindings.key_of_path, paths) if key is not None]
 
-    def removed(self, key: ObjectKey) -> Entry | None:
+    def removed(self, key: ObjectKey) -> StateLogEntry | None:
         """The commit that ended what was decided for an object: no copy of it was left. None: it did not end."""
         if bindings.path_of(key) in self._repository.entries(self.tip):
             return None
         return next(iter(self.entries(limit=1, key=key)), None)
 
-    def events(self, *, limit: int, key: ObjectKey | None = None) -> Iterator[tuple[Entry, ObjectKey, BindingEvent]]:
+    def events(
+        self, *, limit: int, key: ObjectKey | None = None
+    ) -> Iterator[tuple[StateLogEntry, ObjectKey, BindingEvent]]:
         """What happened in the last `limit` commits (with `key`: in those that concern its binding), newest first.
 
         What is held is told of clusters, also of objects that have no binding any more; who let it through, of the
@@ -114,7 +116,7 @@ class Chronicle:
             for of, event in self.events_of(entry, key):
                 yield entry, of, event
 
-    def events_of(self, entry: Entry, key: ObjectKey | None = None) -> Iterator[tuple[ObjectKey, BindingEvent]]:
+    def events_of(self, entry: StateLogEntry, key: ObjectKey | None = None) -> Iterator[tuple[ObjectKey, BindingEvent]]:
         """What happened in one commit, which does not change: who asks often remembers it."""
         after = self._records(entry.commit)
         before = self._records(entry.parent) if entry.parent is not None else {}
@@ -193,7 +195,7 @@ class Chronicle:
             return None
         return document if isinstance(document, Mapping) else None
 
-    def find(self, name: str) -> Entry:
+    def find(self, name: str) -> StateLogEntry:
         """The commit of the state branch that `name` means, or the newest that decided for the source commit `name`.
 
         "" means the newest that decided anything. Raises RevisionNotFound.
@@ -210,7 +212,7 @@ class Chronicle:
         what = f"was decided for {name}" if name else "was decided"
         raise RevisionNotFound(f"nothing {what}, as far as {self.branch} tells")
 
-    def _entry(self, info: CommitInfo) -> Entry:
+    def _entry(self, info: CommitInfo) -> StateLogEntry:
         told = state_commits.read(info.subject, info.body)
         source = None
         if told.commit:
@@ -218,7 +220,7 @@ class Chronicle:
                 source = self._source.resolve(told.commit)
             except RevisionNotFound:
                 source = None  # a history that was rewritten, or a shallow clone
-        return Entry(
+        return StateLogEntry(
             commit=info.commit,
             parent=info.parents[0] if info.parents else None,
             when=info.when,
@@ -266,7 +268,7 @@ class Chronicle:
             except (YamlError, InputError, ValueError):
                 continue  # edited by hand and broken: the version before it tells
 
-    def _previous(self, entry: Entry) -> Entry | None:
+    def _previous(self, entry: StateLogEntry) -> StateLogEntry | None:
         """The decision before this one, of whatever binding."""
         if entry.parent is None:
             return None
@@ -276,7 +278,7 @@ class Chronicle:
                 return earlier
         return None
 
-    def _moved(self, entry: Entry, previous: Entry | None) -> tuple[ClusterName, ...]:
+    def _moved(self, entry: StateLogEntry, previous: StateLogEntry | None) -> tuple[ClusterName, ...]:
         """Clusters whose facts differ from those of the decision before."""
         if previous is None or not entry.facts or not previous.facts or entry.facts == previous.facts:
             return ()
@@ -299,8 +301,8 @@ class Blame:
     share: Share
     before: Share | None
     """What the cluster had until then; None: nothing."""
-    entry: Entry
-    previous: Entry | None
+    entry: StateLogEntry
+    previous: StateLogEntry | None
     moved: tuple[ClusterName, ...]
     """Clusters whose facts are others than in the decision before."""
 

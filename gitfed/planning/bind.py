@@ -29,7 +29,7 @@ from gitfed.planning import fallback, record
 from gitfed.planning.context import Binder, PlacementQuery, PlacementResult, Selected
 from gitfed.planning.objects import prune
 from gitfed.planning.record import Settlement
-from gitfed.planning.schedule_cache import ALONE, Asks, Others, Question
+from gitfed.planning.schedule_cache import ALONE, Asks, Others, PlacementComparison
 from gitfed.render import namespaces
 from gitfed.text import canonical
 
@@ -163,7 +163,7 @@ def _ask(
         unreadable[shape] = estimate.why_not(requirements, components)
     if reason := unreadable[shape]:
         return fallback.unknown(selected, reason)
-    request = schedule.Request(
+    request = schedule.PlacementRequest(
         placement=placement,
         api_version=manifest.api_version,
         kind=manifest.key.kind,
@@ -200,7 +200,7 @@ def _at_size(decision: Decision, replicas: int) -> Decision:
     return replace(decision, shares=shares, replicas=replicas)
 
 
-def _asks(request: schedule.Request, shape: str) -> Asks:
+def _asks(request: schedule.PlacementRequest, shape: str) -> Asks:
     return Asks(
         id(request.placement),
         request.api_version,
@@ -233,7 +233,7 @@ def answer(
     room or others were not as they are now."""
     request, schedules, decision = asked.request, binder.schedules, asked.decision
     others = others if request.needs_room else others._replace(space=allowance.ANYWHERE)
-    question = Question(asked.asks, *others)
+    question = PlacementComparison(asked.asks, *others)
     if asked.held:
         assert decision is not None
         chosen = [share.cluster for share in decision.shares]
@@ -279,7 +279,9 @@ def answer(
     return record.bound(asked, binder, fallback.settled(asked, result), last)
 
 
-def _stands(placement: Placement, decision: Decision | None, request: schedule.Request, binder: Binder) -> bool:
+def _stands(
+    placement: Placement, decision: Decision | None, request: schedule.PlacementRequest, binder: Binder
+) -> bool:
     if decision is None or decision.condition is None or not decision.condition.status:
         return False
     if request.components and not decision.shares:

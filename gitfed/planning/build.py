@@ -124,7 +124,7 @@ class _Draft:
 def _draft(
     memo: Memo,
     world: BuildContext,
-    questions: Mapping[ObjectKey, place.Question],
+    questions: Mapping[ObjectKey, place.PlacementState],
     decisions: Decisions,
     *,
     asked: Sequence[ObjectKey] = (),
@@ -162,14 +162,14 @@ def _draft(
 
 def _limited(
     memo: Memo, world: BuildContext, draft: _Draft, decisions: Decisions
-) -> tuple[_Draft, gate.Verdict, dict[ObjectKey, HeldDecision]]:
+) -> tuple[_Draft, gate.GateResult, dict[ObjectKey, HeldDecision]]:
     """What limits leave of a draft. Where they hold a decision, the one on record stands: all that follows from it is
     in the draft that comes back, and what they hold beside it among the changes.
 
     What follows a workload that stays, stays too, and may exceed a limit in its turn: hence the loop.
     """
 
-    def limit(changes: Sequence[Change], bindings: Mapping[ObjectKey, Binding]) -> gate.Verdict:
+    def limit(changes: Sequence[Change], bindings: Mapping[ObjectKey, Binding]) -> gate.GateResult:
         return gate.hold(
             changes, bindings, repo=world.repo, decisions=decisions, live=world.fleet.live, already=already
         )

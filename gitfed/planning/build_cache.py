@@ -83,8 +83,8 @@ class Memo:
     rendering: Rendering = AT_ONCE
     """When its builds make manifests."""
     items: dict[ObjectKey, Item] = field(default_factory=dict)
-    questions: dict[ObjectKey, place.Question] = field(default_factory=dict)
-    room: contention.Room = field(default_factory=contention.Room)
+    questions: dict[ObjectKey, place.PlacementState] = field(default_factory=dict)
+    room: contention.CapacityLedger = field(default_factory=contention.CapacityLedger)
     candidates: tuple[Candidate, ...] = ()
     names: frozenset[ClusterName] = frozenset()
     places: tuple[Candidate, ...] = ()
@@ -135,7 +135,7 @@ class BuildContext:
     fleet: FleetSnapshot
     decisions: Decisions
     """After what clusters that fail made of them."""
-    step: failover.Step
+    step: failover.FailoverStep
     interpreter: Interpreter
     now: datetime
     candidates: tuple[Candidate, ...]

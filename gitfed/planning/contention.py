@@ -1,15 +1,15 @@
 """Whose turn it is: templates that share something are placed one after the other.
 
 Most templates are placed by themselves, and their answers are kept from build to build. Three things tie some of them
-together: the room of the clusters, which two workloads of one build must not both be given (Karmada: scheduling §5.5);
+together: the capacity of the clusters, which two workloads of one build must not both get (Karmada: scheduling §5.5);
 workload affinity, which asks where the others are; and a federated quota, which they use up together. Those take turns:
 the higher priority first, then by key, so that equal inputs give equal plans. What a turn newly places is gone for the
 turns after it; what runs already is in the facts.
 
-What was taken before of the clusters that a question is about is part of the question (`Rooms.trace`), so an answer is
-kept as long as nothing changes there: neither what was decided before it, nor the facts of one of these clusters. And
-where the very same is asked as in the build before (`Answered`), not even the question is made again: thousands of
-workloads whose place depends on room must not cost a cycle anything while nothing happens.
+What earlier turns took of the clusters that a query is about is part of the query (`FleetCapacity.trace`), so an answer
+is kept as long as nothing changes there: neither what was decided before it, nor the facts of one of these clusters.
+Where a template has the same query as in the build before (`LastPlacement`), not even the comparison is made again:
+thousands of workloads whose place depends on available capacity must not cost a cycle anything while nothing happens.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from gitfed.text import canonical
 from gitfed.text.identity import IdentityMemo
 
 if TYPE_CHECKING:
-    from gitfed.placement.capacity.fleet_capacity import Read, Rooms
+    from gitfed.placement.capacity.fleet_capacity import FleetCapacity, Read
     from gitfed.placement.capacity.node_columns import Placed
 
 IN_FLIGHT = timedelta(minutes=1)
@@ -42,7 +42,7 @@ _SPARE_ANSWERS = 10_000
 _NOBODY: tuple[frozenset[ClusterName] | None, frozenset[ClusterName]] = (None, frozenset())
 
 
-class Answered(NamedTuple):
+class LastPlacement(NamedTuple):
     """What a template got in its last turn, and from what: the first three are compared with `is`."""
 
     asked: PlacementQuery
@@ -54,11 +54,11 @@ class Answered(NamedTuple):
 
 
 @dataclass(slots=True)
-class Room:
-    """The room of the fleet, kept between builds while the facts are the same."""
+class CapacityLedger:
+    """The available capacity of the fleet, kept between builds while the facts are the same."""
 
     capacities: Mapping[ClusterName, Capacity | None] = field(default_factory=dict)
-    _pristine: Rooms | None = None
+    _pristine: FleetCapacity | None = None
     allowances: Allowances = field(default_factory=lambda: Allowances({}))
     """What ResourceQuotas inside the clusters allow, before anything of this build is placed."""
     _parts: dict[tuple[str, Space], int] = field(default_factory=dict)
@@ -67,7 +67,7 @@ class Room:
     watched: ObjectKey | None = None
     turn: schedule.Turn | None = None
     """Of the template that somebody watches: what it asked, and the room that it found, when its turn came last."""
-    answered: dict[ObjectKey, Answered] = field(default_factory=dict)
+    answered: dict[ObjectKey, LastPlacement] = field(default_factory=dict)
     """Of templates whose last answer says what is on record already."""
 
     def use(self, capacities: Mapping[ClusterName, Capacity | None], schedules: Schedules) -> None:
@@ -93,24 +93,26 @@ class Room:
             self._parts.clear()
             schedules.by_room.clear()
 
-    def pristine(self) -> Rooms:
+    def pristine(self) -> FleetCapacity:
         if self._pristine is None:
-            from gitfed.placement.capacity.fleet_capacity import Rooms  # only a build that asks for room pays for numpy
+            from gitfed.placement.capacity.fleet_capacity import (
+                FleetCapacity,  # only a build that asks for room pays for numpy
+            )
 
-            self._pristine = Rooms(self.capacities, self._read)
+            self._pristine = FleetCapacity(self.capacities, self._read)
         return self._pristine
 
 
-class Entry(NamedTuple):
+class Contender(NamedTuple):
     asked: PlacementQuery
     bound: PlacementResult | None
     """None: it takes a turn. Else it was placed by itself, but may have taken room."""
 
 
 def place(
-    entries: Iterable[Entry],
+    entries: Iterable[Contender],
     binder: Binder,
-    room: Room,
+    room: CapacityLedger,
     quotas: quota.Ledger,
     priority: Callable[[PlacementQuery], int] | None,
     facts_taken: datetime | None,
@@ -148,7 +150,9 @@ def place(
     return placed
 
 
-def _answer(asked: PlacementQuery, binder: Binder, room: Room, taken: _Taken | None, peers: _Peers) -> PlacementResult:
+def _answer(
+    asked: PlacementQuery, binder: Binder, room: CapacityLedger, taken: _Taken | None, peers: _Peers
+) -> PlacementResult:
     key, (beside, away_from) = asked.manifest.key, peers.around(asked)
     previous = room.answered.get(key)
     if previous is not None and previous.asked is not asked:
@@ -178,7 +182,7 @@ def _answer(asked: PlacementQuery, binder: Binder, room: Room, taken: _Taken | N
     if asked.decides(bound):
         room.answered.pop(key, None)
     else:
-        room.answered[key] = Answered(asked, binder.candidates, room.capacities, reads, others, bound)
+        room.answered[key] = LastPlacement(asked, binder.candidates, room.capacities, reads, others, bound)
     return bound
 
 
@@ -197,7 +201,7 @@ def _usage(asked: PlacementQuery, shares: Sequence[Share]) -> quota.Usage:
     return quota.usage(shares, _requirements(asked.request), asked.request.components)
 
 
-def _is_in_flight(entry: Entry, facts_taken: datetime) -> bool:
+def _is_in_flight(entry: Contender, facts_taken: datetime) -> bool:
     """Decided after the facts were taken, or shortly before: its replicas are not all among what the facts count.
 
     Between a decision and its pods are a write, the controllers of the cluster and our watch. Facts that are taken
@@ -215,11 +219,11 @@ def claims(asked: PlacementQuery, decided: Decision | None, facts_taken: datetim
     if not asked.request.is_workload:
         return False
     if asked.stands:
-        return facts_taken is not None and _is_in_flight(Entry(asked, None), facts_taken)
+        return facts_taken is not None and _is_in_flight(Contender(asked, None), facts_taken)
     return asked.request.needs_room or decided is not asked.decision
 
 
-def _takes_room(entry: Entry) -> bool:
+def _takes_room(entry: Contender) -> bool:
     assert entry.bound is not None
     return (
         not entry.asked.stands
@@ -231,7 +235,7 @@ def _takes_room(entry: Entry) -> bool:
 class _Peers:
     """Where the members of workload affinity groups are: as decided before, until they had their turn."""
 
-    def __init__(self, entries: Iterable[Entry]) -> None:
+    def __init__(self, entries: Iterable[Contender]) -> None:
         self._members: dict[tuple[str, str, bool], dict[ObjectKey, frozenset[ClusterName]]] = {}
         for asked, _ in entries:
             if asked.group or asked.apart:
@@ -269,7 +273,7 @@ class _Peers:
 class _Taken:
     """What the turns so far took of the room."""
 
-    def __init__(self, room: Room) -> None:
+    def __init__(self, room: CapacityLedger) -> None:
         self._room = room
         self._rooms = room.pristine().copy()
         self._allowances = room.allowances.copy()
@@ -317,5 +321,5 @@ class _Taken:
         return self._allowances.limit(available, space, unit)
 
 
-def _requirements(request: schedule.Request) -> Body | None:
+def _requirements(request: schedule.PlacementRequest) -> Body | None:
     return None if isinstance(request.requirements, schedule.NotAsked) else request.requirements

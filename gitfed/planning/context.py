@@ -137,7 +137,7 @@ class PlacementQuery:
     directive: Directive
     """What the policy says that places it."""
     losers: tuple[PolicyRef, ...]
-    request: schedule.Request
+    request: schedule.PlacementRequest
     """But for what others take and where they are."""
     shape: str
     """Digest of what one replica, or one set of components, needs; "" for what is no workload."""

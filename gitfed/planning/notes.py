@@ -62,7 +62,7 @@ def lost_clusters(repo: RepoSnapshot, decisions: Decisions, fleet: FleetSnapshot
         )
 
 
-def failing(repo: RepoSnapshot, step: step.Step) -> Iterator[Problem]:
+def failing(repo: RepoSnapshot, step: step.FailoverStep) -> Iterator[Problem]:
     """What a failover has to say of workloads; and that we may be cut off."""
     for key, texts in step.problems.items():
         manifest = repo.manifests.get(key)

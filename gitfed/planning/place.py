@@ -33,7 +33,7 @@ _DEFINITION = ("apiextensions.k8s.io", "CustomResourceDefinition")
 
 
 @dataclass(slots=True)
-class Question:
+class PlacementState:
     """What is asked for one template, and from what that follows: the left sides are compared with `is`."""
 
     manifest: Manifest
@@ -117,18 +117,18 @@ def with_definitions(
 
 
 def questions(
-    before: Mapping[ObjectKey, Question],
+    before: Mapping[ObjectKey, PlacementState],
     repo: RepoSnapshot,
     decisions: Decisions,
     binder: Binder,
     count: Count = unheard,
-) -> tuple[dict[ObjectKey, Question], list[ObjectKey]]:
+) -> tuple[dict[ObjectKey, PlacementState], list[ObjectKey]]:
     """What is asked for every template, sorted by key: the question of the build before where nothing changed.
 
     And the keys of those where it is another.
     """
     decided, manifests = decisions.bindings, repo.manifests
-    current: dict[ObjectKey, Question | None]
+    current: dict[ObjectKey, PlacementState | None]
     if before.keys() == manifests.keys():
         current = {
             key: _if_unchanged(question, manifests[key], decided.get(key), binder) for key, question in before.items()
@@ -142,10 +142,12 @@ def questions(
     for key in counting.each(new, "objects asked for", count):
         manifest, decision = repo.manifests[key], decided.get(key)
         current[key] = _question(bind.ask(manifest, decision, binder), manifest, decision, binder)
-    return cast("dict[ObjectKey, Question]", current), new
+    return cast("dict[ObjectKey, PlacementState]", current), new
 
 
-def standing(asked: Mapping[ObjectKey, Question], decisions: Decisions, binder: Binder) -> dict[ObjectKey, Question]:
+def standing(
+    asked: Mapping[ObjectKey, PlacementState], decisions: Decisions, binder: Binder
+) -> dict[ObjectKey, PlacementState]:
     """The same questions, but that what a gate holds is as it was decided before: what `binder` has as undecided."""
     result = dict(asked)
     for key in binder.undecided:
@@ -155,7 +157,7 @@ def standing(asked: Mapping[ObjectKey, Question], decisions: Decisions, binder: 
     return result
 
 
-def waits_for_room(asked: Mapping[ObjectKey, Question]) -> bool:
+def waits_for_room(asked: Mapping[ObjectKey, PlacementState]) -> bool:
     """Whether any answer depends on what others take of the clusters' room."""
     return any(
         question.waits and isinstance(question.asked, PlacementQuery) and question.asked.request.needs_room
@@ -164,7 +166,9 @@ def waits_for_room(asked: Mapping[ObjectKey, Question]) -> bool:
 
 
 def claiming(
-    asked: Mapping[ObjectKey, Question], decided: Mapping[ObjectKey, Decision | None], facts_taken: datetime | None
+    asked: Mapping[ObjectKey, PlacementState],
+    decided: Mapping[ObjectKey, Decision | None],
+    facts_taken: datetime | None,
 ) -> set[ObjectKey]:
     """The templates that take room which the facts do not show (`turns.claims`), given what was decided for them."""
     return {
@@ -176,10 +180,10 @@ def claiming(
 
 
 def answers(
-    asked: Mapping[ObjectKey, Question],
+    asked: Mapping[ObjectKey, PlacementState],
     repo: RepoSnapshot,
     binder: Binder,
-    room: contention.Room,
+    room: contention.CapacityLedger,
     facts_taken: datetime | None,
 ) -> tuple[dict[ObjectKey, PlacementResult], list[Problem], quota.Ledger]:
     """Where every template goes, by key: first what is placed by itself, then what takes turns. And what quotas say."""
@@ -191,7 +195,7 @@ def answers(
     )
     in_turn = contention.place(
         [
-            contention.Entry(question.asked, question.bound)
+            contention.Contender(question.asked, question.bound)
             for question in asked.values()
             if isinstance(question.asked, PlacementQuery)
         ],
@@ -249,8 +253,8 @@ def derived_services(
 
 
 def _if_unchanged(
-    question: Question | None, manifest: Manifest, decision: Decision | None, binder: Binder
-) -> Question | None:
+    question: PlacementState | None, manifest: Manifest, decision: Decision | None, binder: Binder
+) -> PlacementState | None:
     """The question of the build before, or the same of clusters that are otherwise now; None where it is another."""
     if (
         question is None
@@ -290,9 +294,9 @@ def _is_triggered(asked: PlacementQuery, recorded: Decision | None) -> bool:
 
 def _question(
     asked: PlacementQuery | PlacementResult, manifest: Manifest, decision: Decision | None, binder: Binder
-) -> Question:
+) -> PlacementState:
     before, rebalancers = binder.before.get(manifest.key), binder.rebalancers.get(manifest.key, ())
-    return Question(
+    return PlacementState(
         manifest,
         binder.policies,
         binder.candidates,
@@ -307,7 +311,7 @@ def _question(
     )
 
 
-def _by_itself(question: Question, quotas: quota.Ledger, binder: Binder) -> None:
+def _by_itself(question: PlacementState, quotas: quota.Ledger, binder: Binder) -> None:
     """Settle what does not depend on others; whether a quota counts may change from commit to commit."""
     asked = question.asked
     if isinstance(asked, PlacementResult):

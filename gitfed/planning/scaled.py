@@ -48,7 +48,7 @@ def scale(
     def why_not(key: ObjectKey) -> str:
         return _why_not(repo.manifests[key].body, key, interpreter)
 
-    recorded = autoscaling.Recorded(decisions.autoscalers, decisions.looks, decisions.known)
+    recorded = autoscaling.RecordedScaling(decisions.autoscalers, decisions.looks, decisions.known)
     step = autoscaling.step(repo, recorded, why_not, now)
     scaled: dict[ObjectKey, Scaled] = {}
     problems, failed = list(step.problems), dict[ObjectKey, str]()

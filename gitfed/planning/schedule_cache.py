@@ -61,7 +61,7 @@ class Others(NamedTuple):
 ALONE = Others()
 
 
-class Question(NamedTuple):
+class PlacementComparison(NamedTuple):
     """Everything a schedule depends on beside the candidates."""
 
     asks: int
@@ -77,10 +77,10 @@ class Question(NamedTuple):
 class Schedules:
     """Answers already given for the present policies and candidates; and applied placements, parsed."""
 
-    answers: dict[Question, schedule.Result] = field(default_factory=dict)
-    by_room: dict[Question, tuple[schedule.Result, tuple[ClusterName, ...]]] = field(default_factory=dict)
+    answers: dict[PlacementComparison, schedule.Result] = field(default_factory=dict)
+    by_room: dict[PlacementComparison, tuple[schedule.Result, tuple[ClusterName, ...]]] = field(default_factory=dict)
     """The answers that hold for the present room of certain clusters only, and these clusters."""
-    standing: dict[Question, tuple[Rejection, ...]] = field(default_factory=dict)
+    standing: dict[PlacementComparison, tuple[Rejection, ...]] = field(default_factory=dict)
     """Why decisions that stand are not anywhere else."""
     unreadable: dict[str, str | None] = field(default_factory=dict)
     """By the digest of what a replica needs: why that cannot be read."""
@@ -124,7 +124,9 @@ class Schedules:
             number = self._numbers[asks] = self._numbered
         return number
 
-    def reads(self, asks: int, request: schedule.Request, candidates: Sequence[Candidate]) -> tuple[ClusterName, ...]:
+    def reads(
+        self, asks: int, request: schedule.PlacementRequest, candidates: Sequence[Candidate]
+    ) -> tuple[ClusterName, ...]:
         """The clusters whose room an answer depends on, in an order that is always the same."""
         names = self._reads.get(asks)
         if names is None:

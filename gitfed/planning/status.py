@@ -31,7 +31,7 @@ Memory: TypeAlias = dict[ObjectKey, dict[ClusterName, tuple[object, collect.Coll
 _NOWHERE = FullyApplied(False, "FullyAppliedFailed", "it is placed nowhere")
 
 
-class Asked(NamedTuple):
+class StatusQuery(NamedTuple):
     """A binding whose status is asked for."""
 
     binding: Binding
@@ -44,7 +44,7 @@ class Asked(NamedTuple):
 
 
 def of_all(
-    asked: Sequence[Asked],
+    asked: Sequence[StatusQuery],
     clusters: Mapping[ClusterName, ClusterLive],
     interpreter: Interpreter,
     now: str,
@@ -86,7 +86,7 @@ def of_plan(
     asked = []
     for key, binding in plan.bindings.items():
         template = repo.manifests[key].body if key in repo.manifests else None
-        asked.append(Asked(binding, template, live.objects.get(key, {}), left.get(key, {})))
+        asked.append(StatusQuery(binding, template, live.objects.get(key, {}), left.get(key, {})))
     return dict(zip(plan.bindings, of_all(asked, live.clusters, interpreter, now, {}), strict=True))
 
 

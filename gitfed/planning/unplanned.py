@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 FORMAT = 1
 
 
-class Row(NamedTuple):
+class UnplannedTemplate(NamedTuple):
     """What the plan says of one template."""
 
     where: frozenset[ClusterName]
@@ -76,7 +76,7 @@ class Bystanders:
     state: str
     """The commit of the state branch whose decisions were planned from; "": there was no branch."""
     circumstances: Circumstances
-    rows: Mapping[ObjectKey, Row]
+    rows: Mapping[ObjectKey, UnplannedTemplate]
 
     def scope(self, others: Collection[ObjectKey], base: RepoSnapshot, head: RepoSnapshot) -> PlanScope:
         """What `others` come to, which are in neither snapshot."""
@@ -147,7 +147,7 @@ def of(
     for key in templates:
         binding = plan.bindings[key]
         where, replicas = places(binding.shares)
-        rows[key] = Row(where, None if binding.replicas is None else replicas, key in claims)
+        rows[key] = UnplannedTemplate(where, None if binding.replicas is None else replicas, key in claims)
     return Bystanders(plan.commit, state, circumstances, rows)
 
 
@@ -162,7 +162,7 @@ def load(content: bytes) -> Bystanders | None:
         if value["format"] != FORMAT:
             return None
         places = [frozenset(where) for where in value["places"]]
-        rows = {ObjectKey(*row[:4]): Row(places[row[4]], row[5], row[6]) for row in value["rows"]}
+        rows = {ObjectKey(*row[:4]): UnplannedTemplate(places[row[4]], row[5], row[6]) for row in value["rows"]}
         now = _time(value["now"])
         if now is None:
             return None

@@ -19,13 +19,13 @@ from typing import TYPE_CHECKING
 
 from gitfed.model.base import ClusterName, ObjectKey
 from gitfed.services import slices
-from gitfed.services.slices import Slice
+from gitfed.services.slices import ServiceSlice
 
 if TYPE_CHECKING:
     from gitfed.services.routes import Route
 
 
-class State(StrEnum):
+class ReadState(StrEnum):
     """What may be believed of the slices of a provider."""
 
     READ = "read"
@@ -37,8 +37,8 @@ class State(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Provider:
-    state: State
-    slices: Mapping[ObjectKey, tuple[Slice, ...]] = field(default_factory=lambda: MappingProxyType({}))
+    state: ReadState
+    slices: Mapping[ObjectKey, tuple[ServiceSlice, ...]] = field(default_factory=lambda: MappingProxyType({}))
     """Its own, by Service."""
 
 
@@ -47,23 +47,23 @@ SliceKey = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class WantedSlices:
     """What one cluster should have of others' slices."""
 
-    slices: Mapping[SliceKey, Slice] = field(default_factory=lambda: MappingProxyType({}))
+    slices: Mapping[SliceKey, ServiceSlice] = field(default_factory=lambda: MappingProxyType({}))
     kept: frozenset[tuple[ObjectKey, ClusterName]] = frozenset()
     """(Service, provider): what is there of these stays as it is."""
 
 
-NOTHING = Wanted()
+NOTHING = WantedSlices()
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
-    """One write. `found` None: it is made; `wanted` None: it is deleted."""
+class SliceWrite:
+    """One write. `present` None: it is made; `wanted` None: it is deleted."""
 
-    wanted: Slice | None
-    found: Slice | None
+    wanted: ServiceSlice | None
+    present: ServiceSlice | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,44 +83,47 @@ Seen = Mapping[tuple[ObjectKey, ClusterName], Endpoints]
 """By cluster and, of a provider, the Service that is shared; of a consumer, who asks for what came from others."""
 
 
-def believed(states: Mapping[ClusterName, State], most_failed_percent: int) -> dict[ClusterName, State]:
+def believed(states: Mapping[ClusterName, ReadState], most_failed_percent: int) -> dict[ClusterName, ReadState]:
     """The same, where so many failed at once that it is we who are cut off: then nobody failed."""
-    failed = sum(state is State.FAILED for state in states.values())
+    failed = sum(state is ReadState.FAILED for state in states.values())
     if not failed or failed * 100 <= most_failed_percent * len(states):
         return dict(states)
-    return {name: State.UNKNOWN if state is State.FAILED else state for name, state in states.items()}
+    return {name: ReadState.UNKNOWN if state is ReadState.FAILED else state for name, state in states.items()}
 
 
-def wanted(route: Route, providers: Mapping[ClusterName, Provider]) -> dict[ClusterName, Wanted]:
+def wanted(route: Route, providers: Mapping[ClusterName, Provider]) -> dict[ClusterName, WantedSlices]:
     """Of one route, by consumer."""
     arriving = {name: tuple(_arriving(route, name, providers.get(name))) for name in sorted(route.providers)}
-    unknown = {name for name in route.providers if _state(providers.get(name)) is State.UNKNOWN}
-    wanted_by: dict[ClusterName, Wanted] = {}
+    unknown = {name for name in route.providers if _state(providers.get(name)) is ReadState.UNKNOWN}
+    wanted_by: dict[ClusterName, WantedSlices] = {}
     for consumer in sorted(route.consumers):
         here = (
             endpoint_slice for name in arriving if route.provides(name, consumer) for endpoint_slice in arriving[name]
         )
-        wanted_by[consumer] = Wanted(
+        wanted_by[consumer] = WantedSlices(
             {(endpoint_slice.namespace, endpoint_slice.name): endpoint_slice for endpoint_slice in here},
             frozenset((route.target, name) for name in unknown if route.provides(name, consumer)),
         )
     return wanted_by
 
 
-def together(parts: Iterable[Wanted]) -> Wanted:
+def together(parts: Iterable[WantedSlices]) -> WantedSlices:
     """Of several routes into one cluster. Where two come to the same name, the first has it."""
-    merged: dict[SliceKey, Slice] = {}
+    merged: dict[SliceKey, ServiceSlice] = {}
     kept: set[tuple[ObjectKey, ClusterName]] = set()
     for part in parts:
         for key, endpoint_slice in part.slices.items():
             merged.setdefault(key, endpoint_slice)
         kept |= part.kept
-    return Wanted(merged, frozenset(kept))
+    return WantedSlices(merged, frozenset(kept))
 
 
 def steps(
-    goal: Wanted, there: Mapping[SliceKey, Slice], owners: Mapping[ObjectKey, str], untouched: frozenset[ObjectKey]
-) -> Iterator[Step]:
+    goal: WantedSlices,
+    there: Mapping[SliceKey, ServiceSlice],
+    owners: Mapping[ObjectKey, str],
+    untouched: frozenset[ObjectKey],
+) -> Iterator[SliceWrite]:
     """What is left to do in one cluster.
 
     `there`: slices that we dispatched. `owners`: the uid of each Service that is ours there; beside another one nothing
@@ -133,16 +136,16 @@ def steps(
             continue
         if not owner:
             if present is not None:
-                yield Step(None, present)
+                yield SliceWrite(None, present)
         elif present is None or not slices.same(wanted_slice, present, owner):
             if present is not None and present.address_type != wanted_slice.address_type:
-                yield Step(None, present)  # it cannot be changed; it is made anew when it is gone
+                yield SliceWrite(None, present)  # it cannot be changed; it is made anew when it is gone
             else:
-                yield Step(wanted_slice, present)
+                yield SliceWrite(wanted_slice, present)
     for key, present in sorted(there.items()):
         target = slices.target_of(present)
         if key not in goal.slices and (target, present.provider) not in goal.kept and target not in untouched:
-            yield Step(None, present)
+            yield SliceWrite(None, present)
 
 
 def provided(provider: Provider, service: ObjectKey) -> Endpoints:
@@ -156,14 +159,14 @@ def provided(provider: Provider, service: ObjectKey) -> Endpoints:
 
 
 def arrived(
-    there: Iterable[Slice], left: Iterable[Step], failed: Mapping[SliceKey, str], target: ObjectKey
+    there: Iterable[ServiceSlice], left: Iterable[SliceWrite], failed: Mapping[SliceKey, str], target: ObjectKey
 ) -> Endpoints:
     """What one cluster has of others' endpoints of a Service."""
     here = [endpoint_slice for endpoint_slice in there if slices.target_of(endpoint_slice) == target]
     late = [
         endpoint_slice
         for step in left
-        if (endpoint_slice := step.wanted or step.found) is not None and slices.target_of(endpoint_slice) == target
+        if (endpoint_slice := step.wanted or step.present) is not None and slices.target_of(endpoint_slice) == target
     ]
     errors = [
         failed[key] for endpoint_slice in late if (key := (endpoint_slice.namespace, endpoint_slice.name)) in failed
@@ -177,8 +180,8 @@ def arrived(
     )
 
 
-def _arriving(route: Route, name: ClusterName, provider: Provider | None) -> Iterator[Slice]:
-    if provider is None or provider.state is not State.READ:
+def _arriving(route: Route, name: ClusterName, provider: Provider | None) -> Iterator[ServiceSlice]:
+    if provider is None or provider.state is not ReadState.READ:
         return
     for endpoint_slice in sorted(provider.slices.get(route.source, ()), key=lambda endpoint_slice: endpoint_slice.name):
         arrived = slices.dispatched(route, name, endpoint_slice)
@@ -186,5 +189,5 @@ def _arriving(route: Route, name: ClusterName, provider: Provider | None) -> Ite
             yield arrived
 
 
-def _state(provider: Provider | None) -> State:
-    return provider.state if provider is not None else State.UNKNOWN
+def _state(provider: Provider | None) -> ReadState:
+    return provider.state if provider is not None else ReadState.UNKNOWN

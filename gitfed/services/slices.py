@@ -33,7 +33,7 @@ _OTHERS = frozenset({DISPATCH_MANAGER, IMPORT_MANAGER})
 
 
 @dataclass(frozen=True, slots=True)
-class Slice:
+class ServiceSlice:
     """What of a slice matters here, whoever wrote it."""
 
     namespace: str
@@ -63,11 +63,11 @@ class Slice:
         return sum((endpoint.get("conditions") or {}).get("ready") is not False for endpoint in self.endpoints)
 
 
-def read(body: Body) -> Slice:
+def read(body: Body) -> ServiceSlice:
     """From what an API server says. Of another shape than a slice has: as empty."""
     metadata = body["metadata"]
     labels, annotations = metadata.get("labels") or {}, metadata.get("annotations") or {}
-    return Slice(
+    return ServiceSlice(
         namespace=str(metadata.get("namespace") or ""),
         name=metadata["name"],
         service=labels.get(SERVICE_NAME, ""),
@@ -83,12 +83,12 @@ def read(body: Body) -> Slice:
     )
 
 
-def is_collected(endpoint_slice: Slice) -> bool:
+def is_collected(endpoint_slice: ServiceSlice) -> bool:
     """Whether a slice is of its own cluster. What was dispatched goes no further, whoever did that."""
     return not endpoint_slice.provider and not endpoint_slice.dispatched_by and endpoint_slice.manager not in _OTHERS
 
 
-def is_ours(endpoint_slice: Slice, federation: str) -> bool:
+def is_ours(endpoint_slice: ServiceSlice, federation: str) -> bool:
     """All three: labels of a Service are copied to its slices, annotations are not."""
     return (
         endpoint_slice.dispatched_by == federation
@@ -106,7 +106,7 @@ def name_of(route: Route, provider: ClusterName, name: str) -> str:
     return f"{full[: _LONGEST - 11].rstrip('-.')}-{digest}"
 
 
-def dispatched(route: Route, provider: ClusterName, endpoint_slice: Slice) -> Slice | None:
+def dispatched(route: Route, provider: ClusterName, endpoint_slice: ServiceSlice) -> ServiceSlice | None:
     """What of it arrives; None where it has none of the ports that are exposed."""
     ports = endpoint_slice.ports
     if route.ports is not None:
@@ -114,7 +114,7 @@ def dispatched(route: Route, provider: ClusterName, endpoint_slice: Slice) -> Sl
         if not ports:
             return None
     endpoints = tuple({k: v for k, v in endpoint.items() if k not in _LOCAL} for endpoint in endpoint_slice.endpoints)
-    return Slice(
+    return ServiceSlice(
         namespace=route.target.namespace,
         name=name_of(route, provider, endpoint_slice.name),
         service=route.target.name,
@@ -126,7 +126,7 @@ def dispatched(route: Route, provider: ClusterName, endpoint_slice: Slice) -> Sl
     )
 
 
-def same(wanted: Slice, present: Slice, owner: str) -> bool:
+def same(wanted: ServiceSlice, present: ServiceSlice, owner: str) -> bool:
     """Whether what is there is what should be."""
     return (
         (wanted.service, wanted.manager, wanted.provider) == (present.service, present.manager, present.provider)
@@ -137,7 +137,7 @@ def same(wanted: Slice, present: Slice, owner: str) -> bool:
     )
 
 
-def body(wanted: Slice, federation: str, owner: str, version: str = "") -> dict[str, Any]:
+def body(wanted: ServiceSlice, federation: str, owner: str, version: str = "") -> dict[str, Any]:
     """As it is sent. `owner`: the uid of the Service in that cluster, with which the slice goes; `version`: of what it
     replaces."""
     return {
@@ -161,11 +161,11 @@ def body(wanted: Slice, federation: str, owner: str, version: str = "") -> dict[
     }
 
 
-def key_of(endpoint_slice: Slice) -> ObjectKey:
+def key_of(endpoint_slice: ServiceSlice) -> ObjectKey:
     return ObjectKey(GROUP, KIND, endpoint_slice.namespace, endpoint_slice.name)
 
 
-def target_of(endpoint_slice: Slice) -> ObjectKey:
+def target_of(endpoint_slice: ServiceSlice) -> ObjectKey:
     """The Service that a slice belongs to."""
     return ObjectKey("", "Service", endpoint_slice.namespace, endpoint_slice.service)
 

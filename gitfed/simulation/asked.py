@@ -17,7 +17,9 @@ _LONGEST = 720 * 3600.0
 """Seconds that a rehearsal plays at most: the daemon's timers go on as long as its clock does."""
 
 
-def events(fails: Iterable[str], recovers: Iterable[str], taints: Iterable[str], until: float) -> list[scenario.Event]:
+def events(
+    fails: Iterable[str], recovers: Iterable[str], taints: Iterable[str], until: float
+) -> list[scenario.ScenarioEvent]:
     """What happens, as it is written on the command line. Raises UsageError."""
     return [
         *_events("fail", fails, 0.0),
@@ -26,7 +28,7 @@ def events(fails: Iterable[str], recovers: Iterable[str], taints: Iterable[str],
     ]
 
 
-def check(happening: Sequence[scenario.Event], until: float, repo: RepoSnapshot) -> None:
+def check(happening: Sequence[scenario.ScenarioEvent], until: float, repo: RepoSnapshot) -> None:
     """Whether there is anything to play: where the clock decides, it is enough that it goes. Raises UsageError."""
     if not happening and not repo.cron_autoscalers:
         raise UsageError("nothing happens", hint="name --fail, --taint or --n-minus-one")
@@ -36,7 +38,7 @@ def check(happening: Sequence[scenario.Event], until: float, repo: RepoSnapshot)
 
 
 def check_targets(
-    happening: Iterable[scenario.Event], stage: rehearsal.Rehearsal, fleet: FleetSnapshot, until: float
+    happening: Iterable[scenario.ScenarioEvent], stage: rehearsal.FailoverSimulation, fleet: FleetSnapshot, until: float
 ) -> None:
     """What would silently do nothing is a slip: a target that is nowhere, a time after the end, a return of what is
     there. Raises UsageError."""
@@ -62,18 +64,18 @@ def check_targets(
             away.difference_update(names)
 
 
-def _events(what: str, texts: Iterable[str], otherwise: float) -> list[scenario.Event]:
+def _events(what: str, texts: Iterable[str], otherwise: float) -> list[scenario.ScenarioEvent]:
     events = []
     for text in texts:
         read = scenario.target(text)
         if read is None:
             raise UsageError(f"--{what} {text!r} is not TARGET or TARGET@TIME", hint="such as cluster/eu-1@5m")
         target, at = read
-        events.append(scenario.Event(_time(at, otherwise, text), what, target))
+        events.append(scenario.ScenarioEvent(_time(at, otherwise, text), what, target))
     return events
 
 
-def _taint(text: str) -> scenario.Event:
+def _taint(text: str) -> scenario.ScenarioEvent:
     read = scenario.taint(text)
     if read is None:
         hint = "such as cluster/eu-1:drain:NoExecute@5m"

@@ -38,18 +38,18 @@ class Tried:
 
 
 def attempt(
-    opened: inputs.Opened, read: inputs.Read, test: PlacementTest, interpreter: Interpreter, now: datetime
+    opened: inputs.Opened, read: inputs.ReadCommit, test: PlacementTest, interpreter: Interpreter, now: datetime
 ) -> Tried:
     """Raises InputError for facts or events that cannot be used; it names the test's file."""
     repo = read.repo
     fleet = _fleet(opened, read, test)
     nothing = Decisions(known=True)
-    happening = [scenario.Event(0.0, "fail", target) for target in test.spec.given.fail]
+    happening = [scenario.ScenarioEvent(0.0, "fail", target) for target in test.spec.given.fail]
     happening += [_taint(test, text) for text in test.spec.given.taint]
     if happening:
         until = test.spec.given.until
-        options = simulation.Options(until.total_seconds() if until is not None else UNTIL)
-        stage = simulation.Rehearsal(repo, fleet, nothing, interpreter, now, options)
+        options = simulation.SimulationOptions(until.total_seconds() if until is not None else UNTIL)
+        stage = simulation.FailoverSimulation(repo, fleet, nothing, interpreter, now, options)
         try:
             gone = {name for target in test.spec.given.fail for name in stage.clusters(target)}
             plan = stage.run(happening).plan
@@ -62,7 +62,7 @@ def attempt(
     return Tried(test, plan, tuple(sorted(gone)), tuple(failures))
 
 
-def _fleet(opened: inputs.Opened, read: inputs.Read, test: PlacementTest) -> FleetSnapshot:
+def _fleet(opened: inputs.Opened, read: inputs.ReadCommit, test: PlacementTest) -> FleetSnapshot:
     named = test.spec.facts
     if named is None:
         return fleet_inputs.fleet(opened, read.repo)
@@ -72,7 +72,7 @@ def _fleet(opened: inputs.Opened, read: inputs.Read, test: PlacementTest) -> Fle
     return input_files.fleet_of(content, path, read.repo)
 
 
-def beside(read: inputs.Read, test: PlacementTest, name: str) -> tuple[str, bytes | None]:
+def beside(read: inputs.ReadCommit, test: PlacementTest, name: str) -> tuple[str, bytes | None]:
     """A file that a test names: (path in the repository, content). Beside the test, else from the root.
 
     None when there is none; the path is then where it would be. Raises InputError for a path that leaves the
@@ -98,7 +98,7 @@ def _content(tree: Any, path: str) -> bytes | None:
     return None
 
 
-def _taint(test: PlacementTest, text: str) -> scenario.Event:
+def _taint(test: PlacementTest, text: str) -> scenario.ScenarioEvent:
     read = scenario.taint(text)
     if read is None or read[1] is not None:
         raise InputError(

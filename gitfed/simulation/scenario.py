@@ -16,7 +16,7 @@ _TAINT = re.compile(_NAMED + r"[:=](?P<key>[^:=@\s]+)(=(?P<value>[^:@\s]*))?:(?P
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Event:
+class ScenarioEvent:
     """`what`: fail, recover or taint. `target`: `cluster/NAME`, `region/NAME`, `zone/NAME` or `provider/NAME`."""
 
     after: float
@@ -40,12 +40,14 @@ def target(text: str) -> tuple[str, str | None] | None:
     return (match["target"], match["at"]) if match is not None else None
 
 
-def taint(text: str) -> tuple[Event, str | None] | None:
+def taint(text: str) -> tuple[ScenarioEvent, str | None] | None:
     """(what happens at the start, time as it was written) of `TARGET:KEY[=VALUE]:EFFECT[@TIME]`; None as above."""
     match = _TAINT.fullmatch(text)
     if match is None:
         return None
-    return Event(0.0, "taint", match["target"], (match["key"], match["value"] or "", match["effect"])), match["at"]
+    return ScenarioEvent(0.0, "taint", match["target"], (match["key"], match["value"] or "", match["effect"])), match[
+        "at"
+    ]
 
 
 def clock(seconds: float) -> str:

@@ -27,14 +27,14 @@ from gitfed.planning.lazy_manifests import Outlines, Rendering
 from gitfed.planning.ordering import gate
 from gitfed.simulation import capacity_loss, n_minus_one, simulated_fleet
 from gitfed.simulation.capacity_loss import Loss
-from gitfed.simulation.scenario import Event
+from gitfed.simulation.scenario import ScenarioEvent
 
 _TURNS = 20
 """Cycles at one moment. Each carries something out, so there is an end; this is for the defect that has none."""
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class SimulationOptions:
     until: float = 1800.0
     """Seconds."""
     probe: float = 10.0
@@ -55,7 +55,7 @@ class Moment:
 
 
 @dataclass(frozen=True, slots=True)
-class Story:
+class SimulationResult:
     """What a rehearsal showed."""
 
     timeline: tuple[Moment, ...]
@@ -82,10 +82,10 @@ class _Beginning:
     decisions: Decisions
     interpreter: Interpreter
     start: datetime
-    options: Options
+    options: SimulationOptions
 
 
-class Rehearsal:
+class FailoverSimulation:
     """Give it what a plan is built from. Every `run` begins with a fleet that holds exactly what was decided."""
 
     def __init__(
@@ -95,7 +95,7 @@ class Rehearsal:
         decisions: Decisions,
         interpreter: Interpreter,
         now: datetime,
-        options: Options = Options(),
+        options: SimulationOptions = SimulationOptions(),
     ) -> None:
         decisions, now = replace(decisions, known=True, descends=True), now.replace(microsecond=0)
         self._begin = _Beginning(repo, fleet, decisions, interpreter, now, options)
@@ -136,7 +136,7 @@ class Rehearsal:
             f"region/{name}" for name, count in sorted(regions.items()) if count > 1
         ]
 
-    def run(self, events: Iterable[Event], count: Count = unheard) -> Story:
+    def run(self, events: Iterable[ScenarioEvent], count: Count = unheard) -> SimulationResult:
         """Play the events until the end, as `count` is told. Raises KeyError for a target that names no cluster."""
         ordered = sorted(events, key=lambda event: event.after)
         run = _Run(self._begin, [(event, self.clusters(event.target)) for event in ordered], self._memo)
@@ -158,7 +158,9 @@ def _rendering() -> Rendering:
 
 
 class _Run:
-    def __init__(self, begin: _Beginning, events: list[tuple[Event, list[ClusterName]]], memo: build.Memo) -> None:
+    def __init__(
+        self, begin: _Beginning, events: list[tuple[ScenarioEvent, list[ClusterName]]], memo: build.Memo
+    ) -> None:
         """`events`: in their order, with the clusters that each is about."""
         self._repo, self._fleet, self._decisions = begin.repo, begin.fleet, begin.decisions
         self._interpreter, self._start, self._options = begin.interpreter, begin.start, begin.options
@@ -175,7 +177,7 @@ class _Run:
 
     # -- the clock ----------------------------------------------------------------------------------------------
 
-    def play(self, count: Count) -> Story:
+    def play(self, count: Count) -> SimulationResult:
         bindings = self._begin().bindings
         waiting = list(self._events)
         for name in sorted(self._clusters.away):
@@ -194,7 +196,7 @@ class _Run:
         assert self._plan is not None
         return self._told(bindings, self._plan)
 
-    def _next(self, waiting: list[tuple[Event, list[ClusterName]]]) -> float:
+    def _next(self, waiting: list[tuple[ScenarioEvent, list[ClusterName]]]) -> float:
         """The next moment at which anything can happen."""
         moments = [math.inf]
         if waiting:
@@ -215,7 +217,7 @@ class _Run:
 
     # -- what happens -------------------------------------------------------------------------------------------
 
-    def _happen(self, event: Event, names: list[ClusterName]) -> None:
+    def _happen(self, event: ScenarioEvent, names: list[ClusterName]) -> None:
         self._say("event", f"{event.target}: {event.words}")
         if event.what == "fail":
             self._clusters.away.update(names)
@@ -333,7 +335,7 @@ class _Run:
 
     # -- the end ------------------------------------------------------------------------------------------------
 
-    def _told(self, before: Mapping[ObjectKey, Binding], plan: Plan) -> Story:
+    def _told(self, before: Mapping[ObjectKey, Binding], plan: Plan) -> SimulationResult:
         prefixes = {f"{key}: ": key for key in plan.bindings}
         pending: dict[tuple[ObjectKey, str], None] = {}
         for problem in plan.problems:
@@ -357,7 +359,7 @@ class _Run:
         by_load = sorted(
             autoscaler.key for autoscaler in self._repo.federated_autoscalers if autoscaler.target in plan.bindings
         )
-        return Story(
+        return SimulationResult(
             tuple(self._timeline),
             before,
             plan,

@@ -180,7 +180,9 @@ def explain(
     }
 
 
-def numbers(story: placement.Story, shown: Callable[[ClusterName], bool] = lambda name: True) -> PlacementNumbers:
+def numbers(
+    story: placement.PlacementExplanation, shown: Callable[[ClusterName], bool] = lambda name: True
+) -> PlacementNumbers:
     return {
         "division": story.division,
         "group": story.group,

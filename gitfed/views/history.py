@@ -6,7 +6,7 @@ from typing import Literal, NotRequired
 
 from gitfed.documents.bindings import time_text
 from gitfed.model.base import ObjectKey
-from gitfed.offline.state_log import Entry
+from gitfed.offline.state_log import StateLogEntry
 from gitfed.planning.review.events import BindingEvent
 from gitfed.views.value import Time, View
 
@@ -69,7 +69,7 @@ class EventList(View):
     items: list[EventView]
 
 
-def entry(item: Entry) -> EntryView:
+def entry(item: StateLogEntry) -> EntryView:
     return {
         "commit": item.commit,
         "when": time_text(item.when),
@@ -82,7 +82,7 @@ def entry(item: Entry) -> EntryView:
     }
 
 
-def event(of: Entry, key: ObjectKey, happened: BindingEvent) -> EventView:
+def event(of: StateLogEntry, key: ObjectKey, happened: BindingEvent) -> EventView:
     return {
         "when": time_text(of.when),
         "type": happened.type,

@@ -94,7 +94,7 @@ class EachView(View):
     targets: list[TargetLosses]
 
 
-def document(story: simulation.Story, commit: str, until: float) -> SimulationView:
+def document(story: simulation.SimulationResult, commit: str, until: float) -> SimulationView:
     return {
         "schema": SCHEMA,
         "commit": commit,

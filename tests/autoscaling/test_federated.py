@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gitfed.autoscaling import federated
-from gitfed.autoscaling.federated import Look
+from gitfed.autoscaling.federated import ScalingObservation
 from gitfed.documents import autoscalers
 from gitfed.model.base import ClusterName
 from gitfed.model.declared.federated_hpa import FederatedHPA
@@ -39,11 +39,13 @@ def load(now: datetime = NOW, **clusters: ClusterLoad) -> Load:
     return Load({ClusterName(name): one for name, one in clusters.items()}, now)
 
 
-def look(one: FederatedHPA, present: int, seen: Load, past: AutoscalerRecord | None = None, proposed: Any = ()) -> Look:
+def look(
+    one: FederatedHPA, present: int, seen: Load, past: AutoscalerRecord | None = None, proposed: Any = ()
+) -> ScalingObservation:
     return federated.look(one, federated.bounds(one, None), present, seen, past, proposed)
 
 
-def told(found: Look) -> list[str]:
+def told(found: ScalingObservation) -> list[str]:
     return [f"{one.type} {one.holds} {one.reason}" + (f": {one.message}" if one.message else "")
             for one in found.status.conditions]  # fmt: skip
 

@@ -13,15 +13,15 @@ from gitfed.views import explanations
 from tests.placement.make import policy
 from tests.placement.reference import spread
 
-ONE = explain.ClusterStory(
+ONE = explain.ClusterExplanation(
     cluster="eu-1", rejected=(), filters=(), score=100, tier=0, before=2, estimates=(Estimate("nodes", 5, "cpu"),),
     room=5, weight=5, exact=3.4, share=3, chosen=True, changes=(),
 )  # fmt: skip
-TWO = explain.ClusterStory(
+TWO = explain.ClusterExplanation(
     cluster="eu-2", rejected=("no",), filters=("TaintToleration",), score=0, tier=None, before=None,
     estimates=(), room=None, weight=None, exact=None, share=None, chosen=False, changes=("tolerate gpu:NoSchedule",),
 )  # fmt: skip
-STORY = explain.Story("divided by dynamic weights", "", 3, 5, (ONE, TWO), ("room for 1 more replicas",))
+STORY = explain.PlacementExplanation("divided by dynamic weights", "", 3, 5, (ONE, TWO), ("room for 1 more replicas",))
 
 
 def test_numbers_and_advice_are_shown() -> None:
@@ -37,7 +37,11 @@ def test_numbers_and_advice_are_shown() -> None:
 
 def test_nothing_is_shown_where_nothing_counts() -> None:
     assert (
-        list(explain_numbers.lines(explanations.numbers(explain.Story("", "", 0, None, (), ())), plain.Paint(on=False)))
+        list(
+            explain_numbers.lines(
+                explanations.numbers(explain.PlacementExplanation("", "", 0, None, (), ())), plain.Paint(on=False)
+            )
+        )
         == []
     )
 

@@ -51,13 +51,13 @@ def decide(case: Mapping[str, Any]) -> schedule.Result:
     return schedule.schedule(request(case), [_candidate(item) for item in case["clusters"]])
 
 
-def request(case: Mapping[str, Any]) -> schedule.Request:
+def request(case: Mapping[str, Any]) -> schedule.PlacementRequest:
     template, binding = case["template"], case["binding"] or {}
     spec, status = binding.get("spec") or {}, binding.get("status") or {}
     answer = Interpreter([Native()]).replicas(template)
     assert isinstance(answer, Interpretation)
     count, requirements = answer.value
-    return schedule.Request(
+    return schedule.PlacementRequest(
         placement=placement(case),
         api_version=template["apiVersion"],
         kind=template["kind"],

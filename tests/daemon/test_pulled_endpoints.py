@@ -14,8 +14,8 @@ from gitfed.daemon.fleet.pulled.station import PulledStation
 from gitfed.errors import LinkError
 from gitfed.model.base import ClusterName, ObjectKey
 from gitfed.services import slices
-from gitfed.services.exchange import Endpoints, Wanted
-from gitfed.services.slices import Slice
+from gitfed.services.exchange import Endpoints, WantedSlices
+from gitfed.services.slices import ServiceSlice
 from tests.services.stage import WEB, addresses, slice_of
 
 API = ObjectKey("", "Service", "shop", "api")
@@ -74,8 +74,8 @@ def own(name: str) -> str:
     return values.of(values.OWN_SLICE, slices.key_of(slice_of(name)))
 
 
-def goal(*found: Slice, kept: frozenset[tuple[ObjectKey, ClusterName]] = frozenset()) -> Wanted:
-    return Wanted({(one.namespace, one.name): one for one in found}, kept)
+def goal(*found: ServiceSlice, kept: frozenset[tuple[ObjectKey, ClusterName]] = frozenset()) -> WantedSlices:
+    return WantedSlices({(one.namespace, one.name): one for one in found}, kept)
 
 
 def test_only_slices_that_were_asked_for_and_are_the_clusters_own_are_believed() -> None:

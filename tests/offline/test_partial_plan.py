@@ -283,7 +283,7 @@ def test_a_glance_at_a_random_change_says_what_a_look_at_everything_says(
 
 def agree(opened: inputs.Opened, before: Commit, after: Commit | WorkTree, now: datetime, *, remember: bool) -> bool:
     """Whether a glance told of a difference from a part of the templates; a failure if it told anything untrue."""
-    given = preview.Given(now=now)
+    given = preview.GivenInputs(now=now)
     found = preview._glance(opened, before, after, given)
     base = inputs.read(opened, before).repo
     head = inputs.read(opened, after).repo if isinstance(after, str) else inputs.read(opened, worktree=True).repo
@@ -409,7 +409,7 @@ def test_a_change_of_one_file_is_a_glance_at_what_it_reaches(
     base = Commit(commit(path, texts(before))) if before else Commit(first)
     agree(opened, base, base, NOW, remember=True)
     head = Commit(commit(path, texts(change)))
-    found = preview._glance(opened, base, head, preview.Given(now=NOW))
+    found = preview._glance(opened, base, head, preview.GivenInputs(now=NOW))
     assert found is not None
     names = {key.name for repo in (found.base_repo, found.head_repo) for key in repo.manifests}
     assert names - {"shop", "bank"} == looked_at
@@ -439,7 +439,7 @@ def test_what_was_decided_since_is_looked_at_with_the_change(tmp_path: Path) -> 
     opened = inputs.open_repository(str(path))
     record(opened, NOW)
     head = Commit(commit(path, texts({"apps/t1.json": None})))
-    found = preview._glance(opened, base, head, preview.Given(now=NOW))
+    found = preview._glance(opened, base, head, preview.GivenInputs(now=NOW))
     assert found is not None
     assert {key.name for key in found.base_repo.manifests} == {"shop", "t1", "t4"}
     agree(opened, base, head, NOW, remember=False)
@@ -457,7 +457,7 @@ def test_what_was_decided_otherwise_since_is_looked_at_though_no_file_changed(tm
     decisions = replace(state.decisions, bindings=decided, applied_commit=base, clusters={}, outage=None)
     branch.write(state, replace(state, decisions=decisions), message=Message("Decide"), now=NOW)
     head = Commit(commit(path, texts({"apps/t1.json": None})))
-    found = preview._glance(opened, base, head, preview.Given(now=NOW))
+    found = preview._glance(opened, base, head, preview.GivenInputs(now=NOW))
     assert found is not None
     assert {key.name for key in found.base_repo.manifests} == {"shop", "t1", "t6"}
     agree(opened, base, head, NOW, remember=False)
@@ -480,7 +480,7 @@ def test_what_concerns_everything_is_a_look_at_everything(change: Files, tmp_pat
     base = Commit(git(path, "rev-parse", "HEAD"))
     agree(opened, base, base, NOW, remember=True)
     head = Commit(commit(path, texts(change)))
-    assert preview._glance(opened, base, head, preview.Given(now=NOW)) is None
+    assert preview._glance(opened, base, head, preview.GivenInputs(now=NOW)) is None
     opened.repository.close()
 
 
@@ -500,7 +500,7 @@ def test_what_stayed_with_an_orphan_is_a_look_at_everything(change: Files, tmp_p
     record(inputs.open_repository(str(path)), NOW - timedelta(hours=1))
     agree(opened, base, base, NOW, remember=True)
     head = Commit(commit(path, texts(change)))
-    assert preview._glance(opened, base, head, preview.Given(now=NOW)) is None
+    assert preview._glance(opened, base, head, preview.GivenInputs(now=NOW)) is None
     opened.repository.close()
 
 
@@ -510,7 +510,7 @@ def test_what_is_not_committed_is_a_glance_too(tmp_path: Path) -> None:
     write(path, texts({"apps/t1.json": None, "apps/t3.json": deployment(3, "shop", 7)}))
     write(path, texts({"apps/new.json": config(99, "shop"), "notes.txt": {}}))
     tree = inputs.files_on_disk(opened)
-    found = preview._glance(opened, base, tree, preview.Given(now=NOW))
+    found = preview._glance(opened, base, tree, preview.GivenInputs(now=NOW))
     assert found is not None
     assert {key.name for key in found.head_repo.manifests} == {"shop", "t3", "t99"}
     assert {key.name for key in found.base_repo.manifests} == {"shop", "t1", "t3"}
@@ -534,11 +534,11 @@ def test_what_kustomize_builds_is_looked_at_with_every_change(tmp_path: Path, mo
         ({"built/base/t30.json": deployment(30, "shop", 9)}, {"t30", "t31"}),
     ):
         head = Commit(commit(path, texts(change)))
-        found = preview._glance(opened, base, head, preview.Given(now=NOW))
+        found = preview._glance(opened, base, head, preview.GivenInputs(now=NOW))
         assert found is not None
         assert {key.name for key in found.base_repo.manifests} == {"shop", *looked_at}
         agree(opened, base, head, NOW, remember=False)
         git(path, "reset", "-q", "--hard", base)
     head = Commit(commit(path, {"built/base/kustomization.yaml": "resources: [t30.json]\n"}))
-    assert preview._glance(opened, base, head, preview.Given(now=NOW)) is None
+    assert preview._glance(opened, base, head, preview.GivenInputs(now=NOW)) is None
     opened.repository.close()

@@ -65,7 +65,7 @@ def place(
     wanted: dict[str, Any] = {"spreadConstraints": spread(constraints), **(members or {})}
     if division is not None:
         wanted["replicaScheduling"] = division
-    request = schedule.Request(
+    request = schedule.PlacementRequest(
         placement=placement(**wanted),
         api_version="apps/v1",
         kind="Deployment",

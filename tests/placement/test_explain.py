@@ -27,11 +27,13 @@ def binding(placed: str, replicas: int | None, **more: Any) -> Binding:
 
 def tell(
     one: Binding, candidates: list[Candidate], decision: Decision | None = None, **members: Any
-) -> dict[str, explain.ClusterStory]:
+) -> dict[str, explain.ClusterExplanation]:
     return {item.cluster: item for item in story(one, candidates, decision, **members).clusters}
 
 
-def story(one: Binding, candidates: list[Candidate], decision: Decision | None = None, **members: Any) -> explain.Story:
+def story(
+    one: Binding, candidates: list[Candidate], decision: Decision | None = None, **members: Any
+) -> explain.PlacementExplanation:
     return explain.story(one, placement(**members), decision, candidates)
 
 

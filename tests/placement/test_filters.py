@@ -11,9 +11,9 @@ from gitfed.placement.scheduling.cluster import Candidate, Taint
 from tests.placement.make import placement, serving
 
 
-def demand(*, present: tuple[str, ...] = (), evicting: tuple[str, ...] = (), **members: Any) -> filters.Demand:
+def demand(*, present: tuple[str, ...] = (), evicting: tuple[str, ...] = (), **members: Any) -> filters.FilterQuery:
     wanted = placement(**members)
-    return filters.Demand(
+    return filters.FilterQuery(
         api_version="apps/v1",
         kind="Deployment",
         affinity=affinity.terms(wanted)[0].matches,
@@ -24,7 +24,7 @@ def demand(*, present: tuple[str, ...] = (), evicting: tuple[str, ...] = (), **m
     )
 
 
-def reason(wanted: filters.Demand, candidate: Candidate) -> str | None:
+def reason(wanted: filters.FilterQuery, candidate: Candidate) -> str | None:
     _, reasons = filters.split(wanted, [candidate])
     return reasons.get(candidate.name)
 

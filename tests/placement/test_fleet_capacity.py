@@ -12,7 +12,7 @@ from gitfed.model.decisions import Share
 from gitfed.model.fleet import NodeFacts
 from gitfed.placement.capacity import estimate
 from gitfed.placement.capacity.estimate import Capacity, Row
-from gitfed.placement.capacity.fleet_capacity import Rooms
+from gitfed.placement.capacity.fleet_capacity import FleetCapacity
 from gitfed.placement.capacity.nodes import filter_of
 
 GRADES = {0: {"cpu": "0", "memory": "0"}, 1: {"cpu": "1", "memory": "4Gi"}, 3: {"cpu": "4", "memory": "32Gi"}}
@@ -74,18 +74,18 @@ fleets = st.lists(capacities, min_size=1, max_size=4).map(
 )
 
 
-def take(rooms: Rooms, needs: Any, placed: dict[str, int]) -> None:
+def take(rooms: FleetCapacity, needs: Any, placed: dict[str, int]) -> None:
     rooms.take(needs, rooms.placed([Share(name, count) for name, count in placed.items()]))
 
 
 @given(fleets, requirements)
 def test_the_room_of_a_fleet_is_that_of_each_cluster(fleet: dict[str, Capacity | None], needs: Any) -> None:
-    assert Rooms(fleet).of(needs) == {name: estimate.room(capacity, needs) for name, capacity in fleet.items()}
+    assert FleetCapacity(fleet).of(needs) == {name: estimate.room(capacity, needs) for name, capacity in fleet.items()}
 
 
 @given(fleets, requirements, st.integers(1, 30))
 def test_what_was_taken_is_not_there_again(fleet: dict[str, Capacity | None], needs: Any, count: int) -> None:
-    rooms = Rooms(fleet)
+    rooms = FleetCapacity(fleet)
     before = dict(rooms.of(needs))
     placed = {name: min(count, room) for name, room in before.items() if room}
     untouched = rooms.copy()
@@ -101,7 +101,7 @@ def test_taking_in_one_cluster_is_the_same_as_taking_in_all_at_once(
 ) -> None:
     """Few clusters are filled one by one, many at once: both must put pods on the same nodes."""
     wide = {**fleet, **{f"other{index}": None for index in range(9)}}
-    together, single = Rooms(wide), Rooms(wide)
+    together, single = FleetCapacity(wide), FleetCapacity(wide)
     for asked, count in line:
         take(together, asked, dict.fromkeys(wide, count))
         for name in wide:
@@ -113,7 +113,7 @@ def test_taking_in_one_cluster_is_the_same_as_taking_in_all_at_once(
 
 
 def room_after(capacity: Capacity, assumed: dict[str, Any], count: int, needs: dict[str, Any]) -> int | None:
-    rooms = Rooms({"a": capacity})
+    rooms = FleetCapacity({"a": capacity})
     take(rooms, assumed, {"a": count})
     return rooms.of(needs)["a"]
 
@@ -144,15 +144,15 @@ def test_assumed_replicas_go_on_the_first_nodes() -> None:
 
 def test_amounts_beyond_all_measure_do_no_harm() -> None:
     vast = Capacity({"allocatable": {"cpu": "9E", "memory": "8Ei", "pods": "9E"}}, {})
-    rooms = Rooms({"a": vast})
+    rooms = FleetCapacity({"a": vast})
     assert rooms.of(asks(cpu="1n"))["a"] == estimate.MOST
     take(rooms, asks(memory="8Ei"), {"a": 2**31})
     assert rooms.of(asks(memory="8Ei"))["a"] == 0
-    assert Rooms({"a": vast}).of(asks(memory="1e30"))["a"] == 0
+    assert FleetCapacity({"a": vast}).of(asks(memory="1e30"))["a"] == 0
 
 
 class ByTheBook:
-    """One node after the other, with a pencil: what `Rooms` finds with arrays."""
+    """One node after the other, with a pencil: what `FleetCapacity` finds with arrays."""
 
     def __init__(self, fleet: dict[str, Capacity]) -> None:
         self._rows = {
@@ -216,7 +216,7 @@ CLASSES = {
 def test_many_nodes_are_filled_as_one_would_with_a_pencil(
     line: list[tuple[Any, dict[str, int], bool]], fleet: dict[str, Capacity]
 ) -> None:
-    rooms, book = Rooms(fleet), ByTheBook(fleet)
+    rooms, book = FleetCapacity(fleet), ByTheBook(fleet)
     for needs, placed, is_asked in line:
         take(rooms, needs, placed)
         book.take(needs, placed)
@@ -227,7 +227,7 @@ def test_many_nodes_are_filled_as_one_would_with_a_pencil(
 
 def test_a_trace_is_that_of_what_was_taken_of_the_clusters_in_question() -> None:
     def trace(*line: tuple[int, dict[str, int]]) -> list[bytes]:
-        rooms = Rooms(WIDE)
+        rooms = FleetCapacity(WIDE)
         for part, placed in line:
             rooms.take(None, rooms.placed([Share(name, count) for name, count in placed.items()]), "", part)
         return [rooms.trace(("c1",)), rooms.trace(("c1", "c2")), rooms.trace(tuple(WIDE))]
@@ -245,7 +245,7 @@ def test_a_trace_is_that_of_what_was_taken_of_the_clusters_in_question() -> None
 
 def test_a_full_cluster_takes_nothing_of_the_next_one() -> None:
     node = NodeFacts("n", {"pods": "1"}, {}, {})
-    rooms = Rooms({name: Capacity(None, {}, (node, node, node)) for name in ("a", "b")})
+    rooms = FleetCapacity({name: Capacity(None, {}, (node, node, node)) for name in ("a", "b")})
     for _ in range(3):
         take(rooms, None, {"a": 5})
         assert rooms.of(None) == {"a": 0, "b": 3}

@@ -10,7 +10,7 @@ import pytest
 from gitfed.model.fleet import NodeFacts
 from gitfed.placement.capacity import estimate, nodes
 from gitfed.placement.capacity.estimate import Capacity, Estimate
-from gitfed.placement.capacity.fleet_capacity import Rooms
+from gitfed.placement.capacity.fleet_capacity import FleetCapacity
 from gitfed.placement.scheduling.cluster import Candidate
 from tests.placement.reference import place, told
 
@@ -52,7 +52,7 @@ def asks(claim: dict[str, Any] | None = None, **amounts: str) -> dict[str, Any]:
 )
 def test_replicas_are_counted_node_by_node(requirements: dict[str, Any] | None, replicas: int) -> None:
     assert estimate.room(CLUSTER, requirements) == replicas
-    assert Rooms({"a": CLUSTER}).of(requirements) == {"a": replicas}
+    assert FleetCapacity({"a": CLUSTER}).of(requirements) == {"a": replicas}
 
 
 def test_a_class_of_nodes_counts_as_so_many() -> None:
@@ -173,7 +173,7 @@ def graded(count: int) -> Capacity:
 )
 def test_complete_sets_are_counted(capacity: Capacity, components: list[dict[str, Any]], fitting: int) -> None:
     assert estimate.sets(capacity, components) == fitting
-    assert Rooms({"a": capacity}).sets(components) == {"a": fitting}
+    assert FleetCapacity({"a": capacity}).sets(components) == {"a": fitting}
 
 
 def test_amounts_in_either_suffix_are_exact() -> None:
@@ -185,7 +185,7 @@ def test_amounts_in_either_suffix_are_exact() -> None:
 def test_sets_of_what_is_not_known_are_not_known() -> None:
     assert estimate.sets(None, [component(1)]) is None
     assert estimate.sets(whole(pods="many"), [component(1)]) is None
-    assert Rooms({"a": None}).sets([component(1)]) == {"a": None}
+    assert FleetCapacity({"a": None}).sets([component(1)]) == {"a": None}
 
 
 SET = (component(1, cpu="5"),)

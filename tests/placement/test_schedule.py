@@ -23,7 +23,7 @@ def weights(**by_name: int) -> dict[str, Any]:
     return {**DIVIDED, "weightPreference": {"staticWeightList": entries}}
 
 
-def request(*, replicas: int = 0, requirements: bool = False, **members: Any) -> schedule.Request:
+def request(*, replicas: int = 0, requirements: bool = False, **members: Any) -> schedule.PlacementRequest:
     given = {
         name: members.pop(name)
         for name in ("previous", "evicting", "observed_affinity", "uid", "fresh", "empty_propagation")
@@ -31,7 +31,7 @@ def request(*, replicas: int = 0, requirements: bool = False, **members: Any) ->
     }
     if "requirements_of_one" in members:
         given["requirements"] = members.pop("requirements_of_one")
-    return schedule.Request(
+    return schedule.PlacementRequest(
         placement=placement(**members),
         api_version="apps/v1",
         kind="Deployment",

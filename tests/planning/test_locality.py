@@ -16,10 +16,10 @@ from gitfed.model.declared.federation import Federation, FederationSpec
 from gitfed.model.declared.policy import OverrideSpec, Propagation, PropagationSpec
 from gitfed.model.repo import RepoSnapshot
 from gitfed.planning.review import affected_templates, cluster_changes, locality
-from gitfed.planning.review.locality import Reach
+from gitfed.planning.review.locality import Locality
 from tests.source.declared import snapshot
 
-TABLES: list[tuple[type[BaseModel], Mapping[str, Reach]]] = [
+TABLES: list[tuple[type[BaseModel], Mapping[str, Locality]]] = [
     (FederationSpec, locality.SETTINGS),
     (ClusterSpec, locality.CLUSTER),
     (PropagationSpec, locality.PROPAGATION),
@@ -28,7 +28,7 @@ TABLES: list[tuple[type[BaseModel], Mapping[str, Reach]]] = [
 """A member that is a part with members of its own stands in its table itself, or all of them do."""
 
 
-def members(model: type[BaseModel], table: Mapping[str, Reach]) -> Iterator[str]:
+def members(model: type[BaseModel], table: Mapping[str, Locality]) -> Iterator[str]:
     for name, field in model.model_fields.items():
         part = field.annotation
         if name not in table and isinstance(part, type) and issubclass(part, BaseModel):
@@ -38,11 +38,11 @@ def members(model: type[BaseModel], table: Mapping[str, Reach]) -> Iterator[str]
 
 
 @pytest.mark.parametrize(("model", "table"), TABLES, ids=lambda one: getattr(one, "__name__", ""))
-def test_every_declared_member_says_how_far_it_reaches(model: type[BaseModel], table: Mapping[str, Reach]) -> None:
+def test_every_declared_member_says_how_far_it_reaches(model: type[BaseModel], table: Mapping[str, Locality]) -> None:
     assert set(members(model, table)) == set(table), f"classify it in planning/review/locality.py: {model.__name__}"
 
 
-@pytest.mark.parametrize("member", [name for name, reach in locality.SETTINGS.items() if reach is Reach.NONE])
+@pytest.mark.parametrize("member", [name for name, reach in locality.SETTINGS.items() if reach is Locality.NONE])
 def test_a_setting_that_reaches_nothing_is_classified_on_its_own(member: str) -> None:
     """A part that reaches nothing as a whole would hide what it gains."""
     outer, _, inner = member.partition(".")
@@ -66,7 +66,7 @@ def test_a_kind_that_comes_is_looked_at_as_far_as_its_list_reaches(kind: tuple[s
         if one.name not in ("commit", "settings", "origins") and getattr(empty, one.name) != getattr(full, one.name)
     ]
     assert len(lists) == 1
-    everything = locality.REPOSITORY[lists[0]] is Reach.ALL
+    everything = locality.REPOSITORY[lists[0]] is Locality.ALL
     assert (affected_templates.further(empty, full, {}, {}) is None) is everything
     assert (affected_templates.further(full, empty, {}, {}) is None) is everything
 
@@ -108,7 +108,7 @@ def test_another_setting_is_looked_at_as_far_as_it_reaches(member: str) -> None:
     head = replace(base, settings=with_member(base.settings, member, SETTINGS[member]))
     assert head.settings != base.settings
     found = affected_templates.further(base, head, {}, {})
-    assert found == (None if locality.SETTINGS[member] is Reach.ALL else set())
+    assert found == (None if locality.SETTINGS[member] is Locality.ALL else set())
 
 
 def with_member(settings: Federation, member: str, value: Any) -> Federation:
@@ -148,7 +148,7 @@ def test_a_cluster_is_another_target_by_what_says_so(member: str) -> None:
     before, after = cluster(), cluster(**{name: CLUSTER[member]})
     assert before != after
     found = cluster_changes.of({"m1": before}, {"m1": after})
-    assert bool(found) is (locality.CLUSTER[member] is Reach.BY_CLUSTER)
+    assert bool(found) is (locality.CLUSTER[member] is Locality.BY_CLUSTER)
 
 
 def cluster(**spec: Any) -> Cluster:

@@ -130,7 +130,7 @@ def test_the_statuses_of_many_bindings_ask_once_and_again_only_about_other_copie
     scripts.messages.clear()
 
     def statuses(**versions: str) -> list[Any]:
-        asked: list[status.Asked] = []
+        asked: list[status.StatusQuery] = []
         for key, binding in found.bindings.items():
             if key.kind != "Widget":
                 continue
@@ -161,7 +161,7 @@ def test_what_was_said_of_a_copy_is_forgotten_when_the_copy_is_gone() -> None:
     body = repo.manifests[key].body
     for names in (("a", "b"), ("b",)):
         copies = {name: LiveObject(key, name, "u", "1", True, body=body) for name in names}
-        status.of_all([status.Asked(found.bindings[key], body, copies, {})], {}, answers, "", memory)
+        status.of_all([status.StatusQuery(found.bindings[key], body, copies, {})], {}, answers, "", memory)
         assert sorted(memory[key]) == list(names)
 
 
@@ -196,7 +196,7 @@ def test_the_sums_of_many_bindings_are_asked_at_once() -> None:
     scripts = Scripts()
     answers = interpreter(scripts, Operation.AGGREGATE)
     repo = repository(widget("x"), widget("y"), widget("bad"))
-    asked: list[status.Asked] = [
+    asked: list[status.StatusQuery] = [
         (binding, repo.manifests[key].body, {}, {})
         for key, binding in plan(repo, answers).bindings.items()
         if key.kind == "Widget"

@@ -50,7 +50,7 @@ def of(
         for name in ("a", "b", "c")
     }
     here = {copy.cluster: copy for copy in copies}
-    asked = status.Asked(one, TEMPLATE, here, outstanding or {})
+    asked = status.StatusQuery(one, TEMPLATE, here, outstanding or {})
     return status.of_all([asked], clusters, INTERPRETER, "2026-03-01T12:00:00Z", {})[0]
 
 
@@ -154,6 +154,6 @@ def test_a_rule_that_fails_is_said_and_leaves_no_status() -> None:
             return super().answer(operation, inputs)
 
     clusters = {"a": ClusterLive("a", inventory_read=True)}
-    asked = status.Asked(binding("a"), TEMPLATE, {"a": live("a")}, {})
+    asked = status.StatusQuery(binding("a"), TEMPLATE, {"a": live("a")}, {})
     (found,) = status.of_all([asked], clusters, Interpreter((Broken(),)), "now", {})
     assert (found.status, found.error) == (None, "no such field")

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from gitfed.model.base import ObjectKey
-from gitfed.services.slices import Slice
+from gitfed.services.slices import ServiceSlice
 
 NAMESPACE = "shop"
 WEB = ObjectKey("", "Service", NAMESPACE, "web")
@@ -47,6 +47,6 @@ def addresses(*found: str, **more: Any) -> tuple[dict[str, Any], ...]:
     return tuple({"addresses": [one], "conditions": {"ready": True}, **more} for one in found)
 
 
-def slice_of(name: str, *found: str, service: str = "web", kind: str = "IPv4") -> Slice:
+def slice_of(name: str, *found: str, service: str = "web", kind: str = "IPv4") -> ServiceSlice:
     ports = ({"name": "http", "port": 8080, "protocol": "TCP"}, {"name": "admin", "port": 9090, "protocol": "TCP"})
-    return Slice(NAMESPACE, name, service, kind, addresses(*found), ports, uid=f"uid-{name}")
+    return ServiceSlice(NAMESPACE, name, service, kind, addresses(*found), ports, uid=f"uid-{name}")

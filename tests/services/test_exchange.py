@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from gitfed.model.base import ObjectKey
 from gitfed.model.keys import DISPATCHED_BY, IMPORT_MANAGER, PROVISION_CLUSTER, SERVICE_NAME, SLICE_MANAGED_BY
 from gitfed.services import exchange, slices
-from gitfed.services.exchange import Provider, State, Step, Wanted
+from gitfed.services.exchange import Provider, ReadState, SliceWrite, WantedSlices
 from gitfed.services.routes import Route
-from gitfed.services.slices import Slice
+from gitfed.services.slices import ServiceSlice
 from tests.services.stage import WEB, slice_of
 
 EXPOSED = ObjectKey("networking.karmada.io", "MultiClusterService", "shop", "web")
@@ -27,22 +27,22 @@ def route(providers: str, consumers: str, *, imported: bool = False, ports: froz
     return Route(by, WEB, target, frozenset(providers), frozenset(consumers), ports=ports)
 
 
-def has(*found: Slice, state: State = State.READ) -> Provider:
+def has(*found: ServiceSlice, state: ReadState = ReadState.READ) -> Provider:
     return Provider(state, {WEB: found})
 
 
-def addresses(wanted: Wanted) -> list[str]:
+def addresses(wanted: WantedSlices) -> list[str]:
     return sorted(address for one in wanted.slices.values() for end in one.endpoints for address in end["addresses"])
 
 
-def written(wanted: Wanted, owner: str = "uid") -> dict[tuple[str, str], Slice]:
+def written(wanted: WantedSlices, owner: str = "uid") -> dict[tuple[str, str], ServiceSlice]:
     """What is there once it was written."""
     bodies = [slices.body(one, "fleet", owner) for one in wanted.slices.values()]
     read = [slices.read({**one, "metadata": {**one["metadata"], "uid": "u"}}) for one in bodies]
     return {(one.namespace, one.name): one for one in read}
 
 
-def steps(wanted: Wanted, there: Mapping[tuple[str, str], Slice], **owners: str) -> list[Step]:
+def steps(wanted: WantedSlices, there: Mapping[tuple[str, str], ServiceSlice], **owners: str) -> list[SliceWrite]:
     known = {WEB: owners.get("web", "uid"), DERIVED: owners.get("derived", "uid")}
     return list(exchange.steps(wanted, there, known, frozenset()))
 
@@ -103,22 +103,23 @@ def test_what_a_failed_cluster_provides_is_taken_out() -> None:
         route("ab", "c"), {"a": has(slice_of("s", "10.0.0.1")), "b": has(slice_of("s", "10.1.0.1"))}
     )
     after = exchange.wanted(
-        route("ab", "c"), {"a": has(slice_of("s", "10.0.0.1"), state=State.FAILED), "b": has(slice_of("s", "10.1.0.1"))}
+        route("ab", "c"),
+        {"a": has(slice_of("s", "10.0.0.1"), state=ReadState.FAILED), "b": has(slice_of("s", "10.1.0.1"))},
     )
     assert addresses(after["c"]) == ["10.1.0.1"]
     [step] = steps(after["c"], written(before["c"]))
-    assert (step.wanted, step.found and step.found.name) == (None, "a-s")
+    assert (step.wanted, step.present and step.present.name) == (None, "a-s")
 
 
 def test_what_was_not_read_yet_stays_as_it_is() -> None:
     before = exchange.wanted(route("a", "c"), {"a": has(slice_of("s", "10.0.0.1"))})["c"]
-    for providers in ({}, {"a": Provider(State.UNKNOWN)}):
+    for providers in ({}, {"a": Provider(ReadState.UNKNOWN)}):
         assert steps(exchange.wanted(route("a", "c"), providers)["c"], written(before)) == []
 
 
 def test_clusters_that_fail_together_are_unknown() -> None:
-    states = {"a": State.FAILED, "b": State.FAILED, "c": State.READ}
-    assert exchange.believed(states, 50) == {"a": State.UNKNOWN, "b": State.UNKNOWN, "c": State.READ}
+    states = {"a": ReadState.FAILED, "b": ReadState.FAILED, "c": ReadState.READ}
+    assert exchange.believed(states, 50) == {"a": ReadState.UNKNOWN, "b": ReadState.UNKNOWN, "c": ReadState.READ}
     assert exchange.believed(states, 70) == states
 
 
@@ -142,7 +143,7 @@ def test_an_edited_slice_is_put_right_and_one_of_another_family_made_anew() -> N
     [(key, one)] = there.items()
     [step] = steps(wanted, {key: replace(one, endpoints=())})
     assert step.wanted is not None
-    assert step.found is not None
+    assert step.present is not None
     [step] = steps(wanted, {key: replace(one, address_type="IPv6")})
     assert step.wanted is None
     [step] = steps(wanted, there, web="another")
@@ -174,18 +175,18 @@ _SLICES = st.dictionaries(
 
 @given(
     _SLICES,
-    st.dictionaries(st.sampled_from(CLUSTERS), st.sampled_from(list(State))),
+    st.dictionaries(st.sampled_from(CLUSTERS), st.sampled_from(list(ReadState))),
     st.sets(st.sampled_from(CLUSTERS)),
     st.sets(st.sampled_from(CLUSTERS)),
     st.booleans(),
 )
 def test_a_consumer_has_the_union_of_what_can_be_read(
-    declared: dict[str, list[list[int]]], states: dict[str, State], providers: set[str], consumers: set[str],
+    declared: dict[str, list[list[int]]], states: dict[str, ReadState], providers: set[str], consumers: set[str],
     imported: bool,
 ) -> None:  # fmt: skip
     world = {
         name: Provider(
-            states.get(name, State.READ),
+            states.get(name, ReadState.READ),
             {WEB: tuple(slice_of(f"s{n}", *(f"{name}-{n}-{end}" for end in ends)) for n, ends in enumerate(found))},
         )
         for name, found in declared.items()
@@ -197,7 +198,7 @@ def test_a_consumer_has_the_union_of_what_can_be_read(
         counted = [
             name
             for name in providers & world.keys()
-            if world[name].state is State.READ and (imported or name != consumer)
+            if world[name].state is ReadState.READ and (imported or name != consumer)
         ]
         expected = [f"{name}-{n}-{end}" for name in counted for n, ends in enumerate(declared[name]) for end in ends]
         assert addresses(wanted) == sorted(expected)
@@ -207,4 +208,4 @@ def test_a_consumer_has_the_union_of_what_can_be_read(
         # Written once, nothing is left to do; and what is wanted of nobody any more goes away.
         assert steps(wanted, written(wanted)) == []
         gone = exchange.steps(exchange.NOTHING, written(wanted), {}, frozenset())
-        assert {step.found.name for step in gone if step.found is not None} == {name for _, name in wanted.slices}
+        assert {step.present.name for step in gone if step.present is not None} == {name for _, name in wanted.slices}

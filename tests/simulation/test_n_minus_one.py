@@ -12,7 +12,7 @@ from gitfed.model.fleet import ClusterFacts, FactsRef, FleetSnapshot
 from gitfed.model.repo import RepoSnapshot
 from gitfed.simulation import n_minus_one
 from gitfed.simulation.capacity_loss import Loss
-from gitfed.simulation.simulation import Rehearsal
+from gitfed.simulation.simulation import FailoverSimulation
 from gitfed.source import repo as source
 from tests.e2e.world import cluster, deployment, policy, settings
 from tests.planning.stage import DIVIDED, INTERPRETER, ONE, START
@@ -44,7 +44,7 @@ def mixed(**federation: Any) -> RepoSnapshot:
 def costs(repo: RepoSnapshot, pods: int) -> dict[str, list[Loss]]:
     summary = {"allocatable": {"cpu": "64", "memory": "64Gi", "pods": str(pods)}, "allocated": {}}
     facts = {name: ClusterFacts(name, resource_summary=summary) for name in repo.clusters}
-    stage = Rehearsal(repo, FleetSnapshot(FactsRef("test"), facts), Decisions(), INTERPRETER, START)
+    stage = FailoverSimulation(repo, FleetSnapshot(FactsRef("test"), facts), Decisions(), INTERPRETER, START)
     return dict(stage.each_alone())
 
 

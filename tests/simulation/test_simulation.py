@@ -17,8 +17,8 @@ from gitfed.model.repo import RepoSnapshot
 from gitfed.placement.recorded_facts import Thresholds
 from gitfed.planning.lazy_manifests import Rendering
 from gitfed.simulation import simulation
-from gitfed.simulation.scenario import Event
-from gitfed.simulation.simulation import Rehearsal, Story
+from gitfed.simulation.scenario import ScenarioEvent
+from gitfed.simulation.simulation import FailoverSimulation, SimulationResult
 from gitfed.source import repo as source
 from tests.e2e.world import cluster, deployment, policy, settings
 from tests.planning.hours import hours
@@ -35,18 +35,18 @@ def repo(clusters: int = 4, placement: Any = ONE, replicas: int = 4, **spec: Any
     return source.read(Tree(files, Commit("1" * 40)))
 
 
-def rehearse(repository: RepoSnapshot, **options: Any) -> Rehearsal:
+def rehearse(repository: RepoSnapshot, **options: Any) -> FailoverSimulation:
     facts = {name: ClusterFacts(name) for name in repository.clusters}
-    return Rehearsal(repository, FleetSnapshot(FactsRef("test"), facts), Decisions(), INTERPRETER, START,
-                     simulation.Options(**options))  # fmt: skip
+    return FailoverSimulation(repository, FleetSnapshot(FactsRef("test"), facts), Decisions(), INTERPRETER, START,
+                     simulation.SimulationOptions(**options))  # fmt: skip
 
 
-def lines(story: Story, kind: str = "") -> list[str]:
+def lines(story: SimulationResult, kind: str = "") -> list[str]:
     return [f"{one.after:g} {one.text}" for one in story.timeline if not kind or one.kind == kind]
 
 
 def test_a_cluster_fails_and_comes_back() -> None:
-    story = rehearse(repo()).run([Event(0, "fail", "cluster/m1"), Event(1200, "recover", "cluster/m1")])
+    story = rehearse(repo()).run([ScenarioEvent(0, "fail", "cluster/m1"), ScenarioEvent(1200, "recover", "cluster/m1")])
     taint = "cluster.karmada.io/unreachable:NoExecute"
     assert lines(story) == [
         "0 cluster/m1: fails",
@@ -70,7 +70,7 @@ def test_a_cluster_fails_and_comes_back() -> None:
 
 
 def test_a_failure_shorter_than_the_threshold_is_not_noticed() -> None:
-    story = rehearse(repo()).run([Event(1, "fail", "cluster/m1"), Event(35, "recover", "cluster/m1")])
+    story = rehearse(repo()).run([ScenarioEvent(1, "fail", "cluster/m1"), ScenarioEvent(35, "recover", "cluster/m1")])
     assert lines(story, "decision") == []
 
 
@@ -80,27 +80,27 @@ def test_a_change_is_believed_when_its_threshold_is_over_and_not_at_the_next_loo
 ) -> None:
     """The look at ten seconds shows it, and the one at 1200 that it is over."""
     rehearsed = rehearse(repo(), thresholds=Thresholds(failure, success))
-    story = rehearsed.run([Event(1, "fail", "cluster/m1"), Event(1195, "recover", "cluster/m1")])
+    story = rehearsed.run([ScenarioEvent(1, "fail", "cluster/m1"), ScenarioEvent(1195, "recover", "cluster/m1")])
     said = {line.split(" ", 1)[1].split(" since")[0]: float(line.split()[0]) for line in lines(story, "decision")}
     assert said["cluster m1 does not answer"] == pytest.approx(10 + failure)
     assert said["cluster m1 is ready again"] == pytest.approx(1200 + success)
 
 
 def test_what_stays_behind_in_a_cluster_that_does_not_come_back_is_told() -> None:
-    story = rehearse(repo()).run([Event(0, "fail", "cluster/m1")])
+    story = rehearse(repo()).run([ScenarioEvent(0, "fail", "cluster/m1")])
     assert [(name, key.name) for name, key in story.on_recovery] == [("m1", "web")]
 
 
 def test_where_nothing_can_take_the_work_it_is_pending_and_short() -> None:
     story = rehearse(repo(clusters=2, placement={"clusterAffinity": {"clusterNames": ["m1"]}})).run(
-        [Event(0, "fail", "cluster/m1")]
+        [ScenarioEvent(0, "fail", "cluster/m1")]
     )
     assert [(loss.running, loss.wanted) for loss in story.losses] == [(0, 4)]
     assert any("should leave m1, and nothing can take it" in text for _, text in story.pending)
 
 
 def test_a_region_that_is_most_of_the_fleet_moves_nothing() -> None:
-    story = rehearse(repo(clusters=3)).run([Event(0, "fail", "region/r1")])
+    story = rehearse(repo(clusters=3)).run([ScenarioEvent(0, "fail", "region/r1")])
     assert "we are probably cut off" in lines(story, "decision")[0]
     assert [text for _, text in story.pending] == [
         "so many clusters at once are not ready that nothing is evicted from them"
@@ -109,7 +109,7 @@ def test_a_region_that_is_most_of_the_fleet_moves_nothing() -> None:
 
 def test_a_taint_drains_and_two_things_may_happen_at_once() -> None:
     story = rehearse(repo()).run(
-        [Event(0, "taint", "cluster/m1", ("drain", "", "NoExecute")), Event(0, "fail", "cluster/m2")]
+        [ScenarioEvent(0, "taint", "cluster/m1", ("drain", "", "NoExecute")), ScenarioEvent(0, "fail", "cluster/m2")]
     )
     assert lines(story)[:2] == ["0 cluster/m1: gets the taint drain:NoExecute", "0 cluster/m2: fails"]
     assert [share.cluster for share in next(iter(story.plan.bindings.values())).shares] != ["m1"]
@@ -118,7 +118,7 @@ def test_a_taint_drains_and_two_things_may_happen_at_once() -> None:
 
 def test_a_target_that_is_nowhere_is_refused() -> None:
     with pytest.raises(KeyError, match="cluster/nowhere"):
-        rehearse(repo()).run([Event(0, "fail", "cluster/nowhere")])
+        rehearse(repo()).run([ScenarioEvent(0, "fail", "cluster/nowhere")])
 
 
 def test_every_cluster_and_every_region_alone() -> None:
@@ -138,7 +138,11 @@ def test_a_purge_that_waits_for_a_dead_cluster_costs_the_workload() -> None:
 
 def test_the_same_rehearsal_twice_is_the_same_story() -> None:
     stage = rehearse(repo())
-    events = [Event(0, "fail", "cluster/m1"), Event(700, "fail", "cluster/m2"), Event(900, "recover", "cluster/m1")]
+    events = [
+        ScenarioEvent(0, "fail", "cluster/m1"),
+        ScenarioEvent(700, "fail", "cluster/m2"),
+        ScenarioEvent(900, "recover", "cluster/m1"),
+    ]
     assert stage.run(events) == stage.run(events)
 
 
@@ -168,14 +172,17 @@ FIXED = {"plaintext": [{"path": "/spec/replicas", "operator": "replace", "value"
 @pytest.mark.parametrize(
     "events",
     [
-        [Event(0, "fail", "cluster/m1"), Event(1200, "recover", "cluster/m1")],
-        [Event(0, "fail", "cluster/m1"), Event(700, "fail", "cluster/m2"), Event(1300, "recover", "cluster/m1")],
-        [Event(0, "taint", "cluster/m1", DRAIN), Event(60, "taint", "cluster/m2", DRAIN)],
+        [ScenarioEvent(0, "fail", "cluster/m1"), ScenarioEvent(1200, "recover", "cluster/m1")],
+        [
+            ScenarioEvent(0, "fail", "cluster/m1"), ScenarioEvent(700, "fail", "cluster/m2"),
+            ScenarioEvent(1300, "recover", "cluster/m1"),
+        ],
+        [ScenarioEvent(0, "taint", "cluster/m1", DRAIN), ScenarioEvent(60, "taint", "cluster/m2", DRAIN)],
     ],
     ids=["fails and comes back", "one after the other", "tainted"],
 )  # fmt: skip
 def test_manifests_that_are_made_when_they_matter_tell_the_same_story(
-    monkeypatch: pytest.MonkeyPatch, placement: Any, overriders: Any, clusters: list[str], events: list[Event]
+    monkeypatch: pytest.MonkeyPatch, placement: Any, overriders: Any, clusters: list[str], events: list[ScenarioEvent]
 ) -> None:
     rules = [{"targetCluster": {"clusterNames": clusters}, "overriders": overriders}]
     repository = repo(placement=placement, files={"override.json": json.dumps(override(rules))})
@@ -189,10 +196,10 @@ def test_manifests_that_are_made_when_they_matter_tell_the_same_story(
 
 
 def test_a_decided_object_counts_although_its_override_fails_now_and_else_is_pending() -> None:
-    def under(cluster: str) -> Story:
+    def under(cluster: str) -> SimulationResult:
         rules = [{"targetCluster": {"clusterNames": [cluster]}, "overriders": FAILING}]
         return rehearse(repo(files={"override.json": json.dumps(override(rules))})).run(
-            [Event(0, "fail", "cluster/m1")]
+            [ScenarioEvent(0, "fail", "cluster/m1")]
         )
 
     assert [(name, key.name) for name, key in under("m1").on_recovery] == [("m1", "web")]
@@ -224,7 +231,7 @@ def test_an_autoscaler_that_follows_the_load_is_said_to_stand_still() -> None:
         "apiVersion": "autoscaling.karmada.io/v1alpha1", "kind": "FederatedHPA",
         "metadata": {"name": "load", "namespace": "shop"}, "spec": {"scaleTargetRef": target, "maxReplicas": 9},
     }  # fmt: skip
-    events = [Event(0, "fail", "cluster/m1")]
+    events = [ScenarioEvent(0, "fail", "cluster/m1")]
     story = rehearse(repo(files={"load.json": json.dumps(declared)})).run(events)
     key = ObjectKey("autoscaling.karmada.io", "FederatedHPA", "shop", "load")
     assert story.load_not_played == (key,)

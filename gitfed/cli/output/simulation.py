@@ -24,7 +24,7 @@ _FEW = 8
 """Clusters of one workload that are listed before and after."""
 
 
-def text(story: simulation.Story, paint: plain.Paint, *, quiet: bool) -> Iterable[str]:
+def text(story: simulation.SimulationResult, paint: plain.Paint, *, quiet: bool) -> Iterable[str]:
     if not quiet:
         yield paint.strong("Timeline")
         for moment in _folded(_once(story.timeline)):
@@ -96,7 +96,7 @@ def _short(text: str) -> str:
     return f"{head}{arrow}{formatting.some(listed.split())}{why}{rest}" if arrow else text
 
 
-def _moves(story: simulation.Story) -> list[str]:
+def _moves(story: simulation.SimulationResult) -> list[str]:
     moved = list(_moved(story))
     grid: list[list[table.Cell | str]] = []
     for key, before, after in moved[:_MOST]:
@@ -118,7 +118,7 @@ def _some(binding: Binding) -> str:
     return formatting.some(shares(binding).split()) if binding.shares else "–"
 
 
-def _moved(story: simulation.Story) -> Iterable[tuple[ObjectKey, Binding, Binding]]:
+def _moved(story: simulation.SimulationResult) -> Iterable[tuple[ObjectKey, Binding, Binding]]:
     """(object, before, after) of what a policy places and has another place now."""
     for key, binding in story.plan.bindings.items():
         before = story.before.get(key)
@@ -131,7 +131,7 @@ def shares(binding: Binding) -> str:
     return " ".join(parts) or "nowhere"
 
 
-def _total(story: simulation.Story) -> str:
+def _total(story: simulation.SimulationResult) -> str:
     moved = len(list(_moved(story)))
     waiting = len({key for key, _ in story.pending})
     parts = (

@@ -15,9 +15,9 @@ from gitfed.model.fleet import ClusterFacts, Reach
 from gitfed.model.plan import Plan
 from gitfed.model.repo import RepoSnapshot
 from gitfed.services import derived, exchange, routes
-from gitfed.services.exchange import Endpoints, Provider, Seen, State, Wanted
+from gitfed.services.exchange import Endpoints, Provider, ReadState, Seen, WantedSlices
 from gitfed.services.routes import Route
-from gitfed.services.slices import Slice
+from gitfed.services.slices import ServiceSlice
 
 Untouched = Callable[[ObjectKey], bool]
 """Of which Services of a cluster nothing is to be done."""
@@ -27,7 +27,7 @@ class ClusterEndpoints(Protocol):
     """What is known of the endpoints in one cluster, and who puts them right."""
 
     @property
-    def own(self) -> Mapping[ObjectKey, tuple[Slice, ...]]:
+    def own(self) -> Mapping[ObjectKey, tuple[ServiceSlice, ...]]:
         """Its own slices of the Services that others want, by Service."""
 
     @property
@@ -37,7 +37,7 @@ class ClusterEndpoints(Protocol):
     def provide(self, names: frozenset[str]) -> None:
         """Collect the slices of Services of these names."""
 
-    def want(self, goal: Wanted, untouched: Untouched) -> None:
+    def want(self, goal: WantedSlices, untouched: Untouched) -> None:
         """What should be there of others' slices."""
 
     def touch(self, key: ObjectKey) -> None:
@@ -73,7 +73,7 @@ class Exchange:
         self._percent = 100
         self._complete = True
         self._untouched: UntouchedIn = lambda cluster, key: False
-        self._parts: dict[ObjectKey, dict[ClusterName, Wanted]] = {}
+        self._parts: dict[ObjectKey, dict[ClusterName, WantedSlices]] = {}
         """By who asks for a route, and by consumer."""
         self._dirty: set[ObjectKey] = set()
         """Services whose slices changed somewhere."""
@@ -157,8 +157,8 @@ class Exchange:
         return {name: member.station for name, member in self._members().items()}
 
 
-def _state(member: Member) -> State:
+def _state(member: Member) -> ReadState:
     """Until a cluster was asked nothing is known of it; lacking credentials is no fact about the cluster."""
     if member.facts.reach is Reach.READY:
-        return State.READ if member.station.fresh else State.UNKNOWN
-    return State.FAILED if member.asked and member.looked.is_set() else State.UNKNOWN
+        return ReadState.READ if member.station.fresh else ReadState.UNKNOWN
+    return ReadState.FAILED if member.asked and member.looked.is_set() else ReadState.UNKNOWN

@@ -21,8 +21,8 @@ from gitfed.edges.kube.connection.session import Session
 from gitfed.model.base import Body, ClusterName, Kind, ObjectKey
 from gitfed.model.fleet import ClusterLive, LiveObject
 from gitfed.services import exchange, slices
-from gitfed.services.exchange import NOTHING, Endpoints, SliceKey, Step, Wanted
-from gitfed.services.slices import Slice
+from gitfed.services.exchange import NOTHING, Endpoints, SliceKey, SliceWrite, WantedSlices
+from gitfed.services.slices import ServiceSlice
 
 log = logging.getLogger("gitfed.services")
 
@@ -67,9 +67,9 @@ class Station:
         self.cluster = cluster
         self.fresh = False
         """Whether `own` is what the cluster has now, as far as a watch tells."""
-        self.own: dict[ObjectKey, tuple[Slice, ...]] = {}
+        self.own: dict[ObjectKey, tuple[ServiceSlice, ...]] = {}
         """Its own slices of the Services that others want, by Service."""
-        self.there: dict[SliceKey, Slice] = {}
+        self.there: dict[SliceKey, ServiceSlice] = {}
         """What we dispatched here, as seen last."""
         self.failed: dict[SliceKey, str] = {}
         """Why a slice is not as it should be, in the cluster's words."""
@@ -99,7 +99,7 @@ class Station:
             self._names, self.fresh = names, False
             self._renamed.set()
 
-    def want(self, goal: Wanted, untouched: Callable[[ObjectKey], bool]) -> None:
+    def want(self, goal: WantedSlices, untouched: Callable[[ObjectKey], bool]) -> None:
         """What should be here of others' slices. `untouched`: Services of which nothing is to be done."""
         self._untouched = untouched
         self.goal = goal
@@ -131,7 +131,7 @@ class Station:
         return exchange.arrived(self.there.values(), self.pending, self.failed, target)
 
     @property
-    def pending(self) -> list[Step]:
+    def pending(self) -> list[SliceWrite]:
         """What is left to be written."""
         if not self._asked.is_set():
             return []
@@ -211,7 +211,7 @@ class Station:
                 ),
             )
 
-    def take_own(self, items: list[Slice]) -> None:
+    def take_own(self, items: list[ServiceSlice]) -> None:
         before, self.own = self.own, {}
         for one in items:
             if slices.is_collected(one) and one.service in self._names:
@@ -224,7 +224,7 @@ class Station:
             if before.get(key) != self.own.get(key):
                 self._changed(self.cluster, key)
 
-    def take_event(self, kind: str, one: Slice) -> None:
+    def take_event(self, kind: str, one: ServiceSlice) -> None:
         """A slice may have left one Service for another."""
         for key in [key for key, found in self.own.items() if any(_same_name(one, other) for other in found)]:
             self.own[key] = tuple(other for other in self.own[key] if not _same_name(one, other))
@@ -256,13 +256,13 @@ class Station:
         listener = _Listener(self.take_dispatched, self.take_dispatched_event)
         await reflect.follow(session, reflect.Collection(path, selector, slices.read), listener, wake=self._wake)
 
-    def take_dispatched(self, items: list[Slice]) -> None:
+    def take_dispatched(self, items: list[ServiceSlice]) -> None:
         found = (one for one in items if slices.is_ours(one, self._federation))
         self.there = {(one.namespace, one.name): one for one in found}
         self._read = True
         self._stir()
 
-    def take_dispatched_event(self, kind: str, one: Slice) -> None:
+    def take_dispatched_event(self, kind: str, one: ServiceSlice) -> None:
         key = (one.namespace, one.name)
         known = self.there.get(key)
         if kind == "DELETED":
@@ -301,8 +301,8 @@ class Station:
             failures = failures + 1 if self.failed else 0
             await _event(self._work, _AGAIN.after(failures) if failures else None)
 
-    async def _carry_out(self, session: Session, step: Step) -> None:
-        wanted, found = step.wanted, step.found
+    async def _carry_out(self, session: Session, step: SliceWrite) -> None:
+        wanted, found = step.wanted, step.present
         one = wanted or found
         assert one is not None
         key = (one.namespace, one.name)
@@ -323,7 +323,7 @@ class Station:
             self.failed.pop(key, None)
         self.stirred += 1
 
-    async def _send(self, session: Session, wanted: Slice, found: Slice | None) -> Body:
+    async def _send(self, session: Session, wanted: ServiceSlice, found: ServiceSlice | None) -> Body:
         live = self._seen.view.get(slices.target_of(wanted))
         owner = live.uid if live is not None else ""
         if found is None:
@@ -344,15 +344,15 @@ class _Listener:
 
     def __init__(
         self,
-        listed: Callable[[list[Slice]], None],
-        event: Callable[[str, Slice], None],
+        listed: Callable[[list[ServiceSlice]], None],
+        event: Callable[[str, ServiceSlice], None],
         freshness: Callable[[bool], None] = lambda fresh: None,
     ) -> None:
         self._listed = listed
         self._event = event
         self._freshness = freshness
 
-    def listed(self, items: list[Slice], version: str) -> None:
+    def listed(self, items: list[ServiceSlice], version: str) -> None:
         self._listed(items)
 
     def event(self, kind: str, body: Body) -> None:
@@ -365,7 +365,7 @@ class _Listener:
         self._freshness(False)
 
 
-def _same_name(one: Slice, other: Slice) -> bool:
+def _same_name(one: ServiceSlice, other: ServiceSlice) -> bool:
     return (one.namespace, one.name) == (other.namespace, other.name)
 
 

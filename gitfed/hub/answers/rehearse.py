@@ -45,13 +45,13 @@ def simulate(moment: Moment, what: WhatIf) -> simulations.SimulationView | simul
     if not what.each:
         asked.check(happening, until, moment.repo)
     fleet = FleetSnapshot(FactsRef("live"), moment.facts)
-    stage = simulation.Rehearsal(
+    stage = simulation.FailoverSimulation(
         moment.repo,
         fleet,
         moment.decisions,
         inputs.interpreter_of(moment.repo, moment.decisions),
         datetime.now(UTC),
-        simulation.Options(until, healthy_after=healthy_after),
+        simulation.SimulationOptions(until, healthy_after=healthy_after),
     )
     if what.each:
         return simulations.each_document(list(stage.each_alone()), moment.repo.commit)

@@ -13,7 +13,7 @@ from gitfed.hub.answers.moment import Moment
 from gitfed.hub.answers.sight import Sight
 from gitfed.model.base import Commit, ObjectKey
 from gitfed.offline import inputs
-from gitfed.offline.state_log import Chronicle, Entry
+from gitfed.offline.state_log import Chronicle, StateLogEntry
 from gitfed.planning.review.events import BindingEvent
 from gitfed.source.memory import Memory
 from gitfed.views import history
@@ -21,7 +21,7 @@ from gitfed.views import history
 _EVENTS = 50
 """Commits that are read for events, unless more are asked for."""
 _MOST_REMEMBERED = 32
-Told = tuple[tuple[Entry, ObjectKey, BindingEvent], ...]
+Told = tuple[tuple[StateLogEntry, ObjectKey, BindingEvent], ...]
 
 
 def decisions(moment: Moment, sight: Sight, key: ObjectKey | None, limit: int) -> history.LogView:

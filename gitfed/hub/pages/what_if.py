@@ -174,17 +174,17 @@ def _targets(now: Moment) -> tuple[str, ...]:
 def _play(now: Moment, question: Question) -> Played:
     """Raises KeyError."""
     target, minutes, back = question
-    rehearsal = simulation.Rehearsal(
+    rehearsal = simulation.FailoverSimulation(
         now.repo,
         FleetSnapshot(now.plan.facts, now.facts),
         now.decisions,
         interpreter_of(now.repo, now.decisions),
         now.plan.now,
-        simulation.Options(until=minutes * 60.0),
+        simulation.SimulationOptions(until=minutes * 60.0),
     )
-    events = [scenario.Event(0.0, "fail", target)]
+    events = [scenario.ScenarioEvent(0.0, "fail", target)]
     if back:
-        events.append(scenario.Event(minutes * 30.0, "recover", target))
+        events.append(scenario.ScenarioEvent(minutes * 30.0, "recover", target))
     story = rehearsal.run(events)
     moved = list(_moves(story))
     return Played(
@@ -208,7 +208,7 @@ def _beats(timeline: Iterable[simulation.Moment]) -> Iterable[Beat]:
         yield Beat(clock(after), tuple(moments[:first]), rest, len(moments) - first - len(rest))
 
 
-def _moves(story: simulation.Story) -> Iterable[Move]:
+def _moves(story: simulation.SimulationResult) -> Iterable[Move]:
     for key, binding in story.plan.bindings.items():
         before = story.before.get(key)
         if before is None or binding.decision is None or before.shares == binding.shares:

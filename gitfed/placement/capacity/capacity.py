@@ -15,7 +15,7 @@ Numbers: TypeAlias = Sequence[int | None]
 """Replicas (or sets of components) that fit into each cluster beside what is there; None: not known."""
 
 
-class Layout:
+class ColumnLayout:
     """The clusters of a column."""
 
     def __init__(self, names: tuple[str, ...]) -> None:
@@ -42,7 +42,7 @@ class Layout:
 class Column(Mapping[str, int | None]):
     """The room of every cluster, by name."""
 
-    def __init__(self, layout: Layout, numbers: Numbers) -> None:
+    def __init__(self, layout: ColumnLayout, numbers: Numbers) -> None:
         self.layout, self.numbers = layout, numbers
 
     def __getitem__(self, name: str) -> int | None:

@@ -1,9 +1,9 @@
 """The room of a whole fleet at once, and what earlier decisions of the same build have taken of it.
 
 Two workloads that are placed by one build must not be given the same room (Karmada: scheduling §5.5, in-flight
-assumptions). `Rooms` starts with what the facts say, answers for one requirement after the other how many replicas
-fit in each cluster, and is told after each decision what was newly placed: pods go on the first nodes that can take
-them, whatever finds no node counts against the cluster as a whole.
+assumptions). `FleetCapacity` starts with what the facts say, answers for one requirement after the other how many
+replicas fit in each cluster, and is told after each decision what was newly placed: pods go on the first nodes that can
+take them, and a pod that finds no node counts against the cluster as a whole.
 
 The numbers are those of `estimate.room`, cluster by cluster; a test holds the two together. Thousands of workloads
 times thousands of nodes are a matter of array arithmetic (`table`): importing this module imports numpy (a tenth of a
@@ -22,7 +22,7 @@ import numpy.typing as npt
 from gitfed.model.base import Body
 from gitfed.model.decisions import Share
 from gitfed.placement.capacity import estimate
-from gitfed.placement.capacity.capacity import Column, Layout
+from gitfed.placement.capacity.capacity import Column, ColumnLayout
 from gitfed.placement.capacity.estimate import Capacity, Row
 from gitfed.placement.capacity.node_columns import Numbers, Placed
 from gitfed.placement.capacity.node_table import Collected
@@ -39,14 +39,14 @@ _STEPS = np.array([0xBF58476D1CE4E5B9, 0x94D049BB133111EB], dtype=np.uint64)
 _SHIFT = np.uint64(29)
 
 
-class Rooms:
+class FleetCapacity:
     """Mutable: `take` reduces what later questions find. `copy` before a line of questions that must not be seen."""
 
     def __init__(self, capacities: Mapping[str, Capacity | None], read: dict[str, Read] | None = None) -> None:
         """Clusters with None, or with amounts that cannot be read, are not known: their room is None. `read` keeps
         what was read of each cluster for the next time, when few of them have changed."""
         read = {} if read is None else read
-        self._layout = Layout(tuple(capacities))
+        self._layout = ColumnLayout(tuple(capacities))
         count = len(self._layout.names)
         collected = Collected(count), Collected(count), Collected(count)
         reported = []
@@ -73,10 +73,10 @@ class Rooms:
         self._traced = IdentityMemo(self._trace_of)
         """By the identity of the names, which are kept alive here: thousands of workloads in a row ask for the same."""
 
-    def copy(self) -> Rooms:
+    def copy(self) -> FleetCapacity:
         """With what was taken so far; what will be taken of one is not taken of the other."""
         self._settle()
-        twin = object.__new__(Rooms)
+        twin = object.__new__(FleetCapacity)
         twin._layout, twin._unknown, twin._wanted = self._layout, self._unknown, self._wanted
         twin._sums, twin._graded, twin._nodal = self._sums, self._graded, self._nodal
         twin._start()

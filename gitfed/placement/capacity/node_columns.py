@@ -33,7 +33,7 @@ class Placed(NamedTuple):
         return cls(places, numbers, max(counts, default=0), sign)
 
 
-class Wanted(NamedTuple):
+class ReplicaColumns(NamedTuple):
     """What one replica asks of a row, in terms of one table."""
 
     amounts: tuple[tuple[int, int], ...]
@@ -51,7 +51,7 @@ class Wanted(NamedTuple):
     """By distinct node: whether such a replica may use it. None: all of them."""
 
 
-class Layout(NamedTuple):
+class RowLayout(NamedTuple):
     """Which row is whose. Shared by all copies of a table until one of them splits rows."""
 
     owner: Numbers
@@ -72,7 +72,7 @@ class Layout(NamedTuple):
     """Every cluster has rows."""
 
     @classmethod
-    def of(cls, owner: Numbers, number: Numbers, profile: Numbers, clusters: int) -> Layout:
+    def of(cls, owner: Numbers, number: Numbers, profile: Numbers, clusters: int) -> RowLayout:
         owners, starts, lengths = np.unique(owner, return_index=True, return_counts=True)
         start, end = np.zeros(clusters, dtype=np.int64), np.zeros(clusters, dtype=np.int64)
         start[owners], end[owners] = starts, starts + lengths

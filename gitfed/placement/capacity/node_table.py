@@ -18,7 +18,7 @@ from gitfed.model.base import Body
 from gitfed.model.fleet import NodeFacts
 from gitfed.placement.capacity import estimate, nodes
 from gitfed.placement.capacity.estimate import Row
-from gitfed.placement.capacity.node_columns import Flags, Layout, Numbers, Placed, Wanted
+from gitfed.placement.capacity.node_columns import Flags, Numbers, Placed, ReplicaColumns, RowLayout
 from gitfed.text import canonical
 
 _LARGEST = 2**62
@@ -74,7 +74,7 @@ class Collected:
         profile, distinct = _profiles(rows)
         owner = np.array([owner for owner, _ in self._rows], dtype=np.int64)
         number = np.array([row.number for row in rows], dtype=np.int64)
-        layout = Layout.of(owner, number, profile, self._clusters)
+        layout = RowLayout.of(owner, number, profile, self._clusters)
         return Table(self._clusters, columns, distinct, have, layout, {}, {})
 
 
@@ -107,8 +107,8 @@ class Table:
         columns: Sequence[str],
         distinct: tuple[NodeFacts, ...],
         have: Numbers,
-        layout: Layout,
-        wanted: dict[str, Wanted],
+        layout: RowLayout,
+        wanted: dict[str, ReplicaColumns],
         masks: dict[str, Flags | None],
     ) -> None:
         self._clusters, self._columns, self._distinct = clusters, columns, distinct
@@ -139,7 +139,7 @@ class Table:
             self._clusters, self._columns, self._distinct, self._have.copy(), self._layout, self._wanted, self._masks
         )
 
-    def wanted(self, key: str, one: Mapping[str, int], requirements: Body | None) -> Wanted:
+    def wanted(self, key: str, one: Mapping[str, int], requirements: Body | None) -> ReplicaColumns:
         """`key` names the other two."""
         found = self._wanted.get(key)
         if found is None:
@@ -147,7 +147,7 @@ class Table:
                 (self._column[name], min(amount, _LARGEST)) for name, amount in one.items() if name in self._column
             ]
             amounts = ((0, 1), *known)
-            found = self._wanted[key] = Wanted(
+            found = self._wanted[key] = ReplicaColumns(
                 amounts,
                 np.array([[column] for column, _ in amounts], dtype=np.int64),
                 np.array([column for column, _ in amounts], dtype=np.int64),
@@ -171,7 +171,7 @@ class Table:
 
     # -- asking ----------------------------------------------------------------------------------------------------
 
-    def total(self, key: str, wanted: Wanted) -> Numbers:
+    def total(self, key: str, wanted: ReplicaColumns) -> Numbers:
         """Replicas by cluster; 0 where it has no rows. Not to be changed by the caller."""
         if not self.count:
             return np.zeros(self._clusters, dtype=np.int64)
@@ -210,7 +210,7 @@ class Table:
         result[self._layout.owners] = np.add.reduceat(held, self._layout.starts)
         return result
 
-    def _each(self, wanted: Wanted, rows: Numbers | None = None, have: Numbers | None = None) -> Numbers:
+    def _each(self, wanted: ReplicaColumns, rows: Numbers | None = None, have: Numbers | None = None) -> Numbers:
         """Replicas on one node of each row. `have`: what these rows have, if somebody looked already."""
         if have is None:
             have = self._have if rows is None else self._have.take(rows, 1)
@@ -237,7 +237,7 @@ class Table:
 
     # -- placing ---------------------------------------------------------------------------------------------------
 
-    def subtract(self, wanted: Wanted, placed: Placed) -> None:
+    def subtract(self, wanted: ReplicaColumns, placed: Placed) -> None:
         """From clusters that are one row each, even below zero."""
         clusters, counts, most, _ = placed
         layout = self._layout
@@ -254,7 +254,7 @@ class Table:
         self._now += 1
         self._touched[rows] = self._now
 
-    def fill(self, key: str, wanted: Wanted, placed: Placed) -> None:
+    def fill(self, key: str, wanted: ReplicaColumns, placed: Placed) -> None:
         """On the first rows of each cluster that can take them. What finds no room is left over."""
         if not wanted.possible:
             return
@@ -268,7 +268,7 @@ class Table:
             self._on_all_rows(wanted, left)
 
     def _on_the_next_rows(
-        self, known: _Known, wanted: Wanted, clusters: npt.NDArray[np.intp], counts: Numbers
+        self, known: _Known, wanted: ReplicaColumns, clusters: npt.NDArray[np.intp], counts: Numbers
     ) -> tuple[npt.NDArray[np.intp], Numbers]:
         """(the clusters where more is to be placed, how many there)"""
         ends = self._layout.end
@@ -292,7 +292,7 @@ class Table:
             clusters, counts = clusters[more], counts[more]
         return clusters, counts
 
-    def _on_all_rows(self, wanted: Wanted, placed: Numbers) -> None:
+    def _on_all_rows(self, wanted: ReplicaColumns, placed: Numbers) -> None:
         layout = self._layout
         each = self._each(wanted)
         held = np.minimum(each, estimate.MOST) * layout.number
@@ -304,12 +304,12 @@ class Table:
         if (several := np.flatnonzero(~single & (taken > 0))).size:
             self._split(wanted, several, each, taken)
 
-    def _use(self, wanted: Wanted, used: Numbers) -> None:
+    def _use(self, wanted: ReplicaColumns, used: Numbers) -> None:
         rows = np.flatnonzero(used)
         self._have[wanted.columns, rows] -= wanted.each * used[rows]
         self._touched[rows] = self._now
 
-    def _split(self, wanted: Wanted, several: Numbers, each: Numbers, taken: Numbers) -> None:
+    def _split(self, wanted: ReplicaColumns, several: Numbers, each: Numbers, taken: Numbers) -> None:
         """Rows of equal nodes of which some are used now: full ones, one with the rest, and the untouched."""
         positions: list[int] = []
         numbers: list[int] = []
@@ -327,7 +327,7 @@ class Table:
                 uses.append(use)
         sources = [position - 1 for position in positions]
         owner, profile = self._layout.owner, self._layout.profile
-        self._layout = Layout.of(
+        self._layout = RowLayout.of(
             np.insert(owner, positions, owner[sources]),
             np.insert(number, positions, numbers),
             np.insert(profile, positions, profile[sources]),

@@ -88,7 +88,7 @@ def refusals(name: str, overall: Usage, used: Usage, delta: Usage) -> list[Refus
 
 
 @dataclass(frozen=True, slots=True)
-class State:
+class QuotaState:
     """What of a quota is used, and what it refused. `name` is `<namespace>/<name>`."""
 
     name: str
@@ -149,13 +149,13 @@ class Ledger:
         self.count(namespace, delta)
         return ()
 
-    def states(self) -> Iterator[State]:
+    def states(self) -> Iterator[QuotaState]:
         """Of each quota, in the order of names."""
         for namespace, limits in self.limits.items():
             used = self.used.get(namespace, {})
             for name, overall in limits:
                 refused = tuple(refusal for refusal in self.refusals if refusal.quota == name)
-                yield State(name, overall, {resource: used.get(resource, ZERO) for resource in overall}, refused)
+                yield QuotaState(name, overall, {resource: used.get(resource, ZERO) for resource in overall}, refused)
 
 
 def used(namespace: str, bindings: Iterable[Binding], cluster: ClusterName | None = None) -> Usage:

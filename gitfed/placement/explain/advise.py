@@ -28,9 +28,9 @@ _MOST_WEIGHT = 1_000_000
 
 
 def to_pass(
-    request: schedule.Request,
+    request: schedule.PlacementRequest,
     term: affinity.Term,
-    demand: filters.Demand,
+    demand: filters.FilterQuery,
     candidate: Candidate,
     rejected: Sequence[str],
 ) -> Iterator[str]:
@@ -54,7 +54,7 @@ def to_pass(
 
 
 def to_be_chosen(
-    request: schedule.Request,
+    request: schedule.PlacementRequest,
     name: ClusterName,
     rooms: Mapping[ClusterName, Sequence[Estimate]],
     weight: Mapping[ClusterName, int],
@@ -76,7 +76,9 @@ def to_be_chosen(
             yield f"raise the weight of {name} from {weight[name]} to {enough}"
 
 
-def _weight_for_one(request: schedule.Request, name: ClusterName, weight: Mapping[ClusterName, int]) -> int | None:
+def _weight_for_one(
+    request: schedule.PlacementRequest, name: ClusterName, weight: Mapping[ClusterName, int]
+) -> int | None:
     """The least weight that gives the cluster a replica; more never gives less."""
 
     def enough(number: int) -> bool:
@@ -127,7 +129,7 @@ _ONLY = {"label_selector": None, "field_selector": None, "cluster_names": (), "e
 
 def to_be_placed(
     binding: Binding,
-    request: schedule.Request,
+    request: schedule.PlacementRequest,
     room: int | None,
     rooms: Mapping[ClusterName, Sequence[Estimate]],
     fitting: Sequence[Candidate],
@@ -154,7 +156,7 @@ def to_be_placed(
             yield from _more(request, candidate.name, min(estimates, key=lambda item: item.replicas), short)
 
 
-def _to_spread(request: schedule.Request, fitting: Sequence[Candidate]) -> Iterator[str]:
+def _to_spread(request: schedule.PlacementRequest, fitting: Sequence[Candidate]) -> Iterator[str]:
     if not strategy.spreads(request.placement):
         return
     there = {"cluster": len(fitting), "region": len({candidate.region for candidate in fitting if candidate.region})}
@@ -167,7 +169,7 @@ def _to_spread(request: schedule.Request, fitting: Sequence[Candidate]) -> Itera
             )
 
 
-def anew(binding: Binding, request: schedule.Request, candidates: Sequence[Candidate]) -> Iterator[str]:
+def anew(binding: Binding, request: schedule.PlacementRequest, candidates: Sequence[Candidate]) -> Iterator[str]:
     """Where a workload that stays where it is would go if it were placed anew with the room there is now."""
     stands = binding.condition is not None and binding.condition.status and binding.shares == request.previous
     if not stands or not binding.shares or not strategy.by_room(request.placement) or not request.needs_room:
@@ -178,7 +180,7 @@ def anew(binding: Binding, request: schedule.Request, candidates: Sequence[Candi
         yield f"a WorkloadRebalancer would place it anew: {where}"
 
 
-def _more(request: schedule.Request, name: str, limit: Estimate, replicas: int) -> Iterator[str]:
+def _more(request: schedule.PlacementRequest, name: str, limit: Estimate, replicas: int) -> Iterator[str]:
     """`3 more cpu in eu-2`"""
     if limit.by == estimate.PODS:
         yield f"{replicas} more pod slots in {name}"

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class ClusterStory:
+class ClusterExplanation:
     """One cluster's part. Numbers are None where they do not matter for this placement, or are not known."""
 
     cluster: ClusterName
@@ -67,7 +67,7 @@ class ClusterStory:
 
 
 @dataclass(frozen=True, slots=True)
-class Story:
+class PlacementExplanation:
     division: str
     """How replicas are divided, in the words of the policy."""
     group: str
@@ -75,7 +75,7 @@ class Story:
     wanted: int
     room: int | None
     """Of all clusters that could be used; None where room does not matter or is not known."""
-    clusters: tuple[ClusterStory, ...]
+    clusters: tuple[ClusterExplanation, ...]
     changes: tuple[str, ...]
     """What would let the template be placed, if it could not be."""
     amounts: tuple[int, ...] = ()
@@ -93,7 +93,7 @@ def story(
     space: Space = ANYWHERE,
     uid: str = "",
     turn: schedule.Turn | None = None,
-) -> Story:
+) -> PlacementExplanation:
     """The whole story of one binding of a plan.
 
     `decision` is what was decided before the plan; `candidates` must carry their capacity; `space` is the template's,
@@ -132,7 +132,7 @@ def story(
                 base = division.base.get(name, 0)
                 exact = base + division.amount * division.weights.get(name, 0) / (sum(division.weights.values()) or 1)
         clusters.append(
-            ClusterStory(
+            ClusterExplanation(
                 cluster=name,
                 rejected=rejected,
                 filters=tuple(filter_ for filter_, _ in rejections[name]),
@@ -154,7 +154,7 @@ def story(
         )
     capacities = [room_of[candidate.name] for candidate in fitting]
     room = None if not request.needs_room or None in capacities else sum(number or 0 for number in capacities)
-    return Story(
+    return PlacementExplanation(
         division=_division(request),
         group=term.name,
         wanted=request.replicas,
@@ -168,7 +168,10 @@ def story(
 
 
 def _divided(
-    binding: Binding, request: schedule.Request, candidates: Sequence[Candidate], room: Mapping[str, int | None]
+    binding: Binding,
+    request: schedule.PlacementRequest,
+    candidates: Sequence[Candidate],
+    room: Mapping[str, int | None],
 ) -> Sequence[dynamic.Division]:
     """What was divided by what, if that is what the plan decided; else nobody is told numbers that lead elsewhere."""
     if binding.condition is None or not binding.condition.status:
@@ -182,8 +185,8 @@ def _divided(
     )
 
 
-def _request(binding: Binding, placement: Placement, decision: Decision | None) -> schedule.Request:
-    return schedule.Request(
+def _request(binding: Binding, placement: Placement, decision: Decision | None) -> schedule.PlacementRequest:
+    return schedule.PlacementRequest(
         placement=placement,
         api_version=binding.api_version,
         kind=binding.key.kind,
@@ -209,12 +212,12 @@ _NAMES: Mapping[filters.Filter, str] = {
 _OF_GROUPS = {filters.APART: "WorkloadAffinity", filters.TOGETHER: "WorkloadAntiAffinity"}
 
 
-def _rejections(demand: filters.Demand, candidate: Candidate) -> tuple[tuple[str, str], ...]:
+def _rejections(demand: filters.FilterQuery, candidate: Candidate) -> tuple[tuple[str, str], ...]:
     """(name, what it says) of each filter that rejects it."""
     return tuple((_NAMES[test], reason) for test in filters.FILTERS if (reason := test(demand, candidate)))
 
 
-def estimates(request: schedule.Request, candidate: Candidate) -> tuple[Estimate, ...]:
+def estimates(request: schedule.PlacementRequest, candidate: Candidate) -> tuple[Estimate, ...]:
     if not request.needs_room:
         return ()
     if request.counts_sets:
@@ -229,7 +232,7 @@ def _least(estimates: Sequence[Estimate]) -> int | None:
     return min((item.replicas for item in estimates), default=None)
 
 
-def _division(request: schedule.Request) -> str:
+def _division(request: schedule.PlacementRequest) -> str:
     if not request.is_workload:
         return "no replicas: every chosen cluster gets the object"
     if request.components:

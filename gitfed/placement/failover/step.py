@@ -4,12 +4,12 @@
     tolerations         how long each workload puts up with them
     eviction            who leaves, with a task each; which tasks are over
     damper              who does not move any more, because it moved too often for no reason
-    eviction_rate       how many of them in one minute, if somebody asks for that
+    eviction_rate       how many of them in one minute, where the settings limit that
     state_preservation  what of a workload's state goes with it
 
-This is the first thing that a build does; placing what lost its cluster is then `schedule`'s usual work. Whether a
-place was found is not known here: `Step.before` keeps what stands if none was (`planning.bind`). Nothing here waits or
-remembers: the same step is taken by the daemon, by a plan in a pull request and by `gitfed simulate`.
+A build begins with this step; `schedule` then places what lost its cluster. Whether it finds a cluster is not known
+here: `FailoverStep.before` is the decision that stands if it does not (`planning.bind`). Nothing here waits or
+remembers: the daemon, a plan in a pull request and `gitfed simulate` take the same step.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _UNBACKED = (
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class FailoverStep:
     """The decisions after the step. A decision that did not change is the same object."""
 
     decisions: Decisions
@@ -86,11 +86,11 @@ def step(
     policies: match.Index,
     reader: StatusReader,
     now: datetime,
-) -> Step:
+) -> FailoverStep:
     """What follows from `now`; nothing while the state is not known. `found`: the clusters without recorded taints."""
     if not decisions.known:
         found = marked(found, decisions.clusters, decisions.outage, repo, now)
-        return Step(decisions, {}, {}, found, damper.Inputs(repo, policies, found), ())
+        return FailoverStep(decisions, {}, {}, found, damper.Inputs(repo, policies, found), ())
     now = now.replace(microsecond=0)  # as it will be read back: what is decided must not change by being written
     settings = repo.settings
     candidates = {one.name: one for one in found}
@@ -165,7 +165,7 @@ def step(
         after = replace(after, bindings={**decisions.bindings, **bindings})
     if tainted.records != decisions.clusters or tainted.outage != decisions.outage:
         after = replace(after, clusters=tainted.records, outage=tainted.outage)
-    return Step(
+    return FailoverStep(
         after,
         before,
         problems,

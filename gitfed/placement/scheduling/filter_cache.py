@@ -17,7 +17,7 @@ from gitfed.placement.scheduling.cluster import Candidate
 from gitfed.text.identity import IdentityMemo
 
 if TYPE_CHECKING:
-    from gitfed.placement.scheduling.schedule import Request
+    from gitfed.placement.scheduling.schedule import PlacementRequest
 
 _name = attrgetter("name")
 _NONE: Mapping[str, str] = {}
@@ -73,12 +73,12 @@ class Fits:
         self._terms = IdentityMemo(affinity.terms)
         self._names: dict[tuple[object, ...], tuple[str, ...]] = {}
 
-    def terms(self, request: Request) -> list[affinity.Term]:
+    def terms(self, request: PlacementRequest) -> list[affinity.Term]:
         """The groups to try: from the one in use onwards; earlier ones return only by an explicit reschedule (§1.4)."""
         terms = self._terms(request.placement)
         return terms if len(terms) == 1 else _to_try(request, terms)
 
-    def names(self, request: Request, candidates: Sequence[Candidate]) -> tuple[str, ...]:
+    def names(self, request: PlacementRequest, candidates: Sequence[Candidate]) -> tuple[str, ...]:
         """Every cluster that fits in one of the groups that may be tried: no other's room matters. The same object
         for the same question."""
         terms = self.terms(request)
@@ -91,11 +91,11 @@ class Fits:
             names = self._names[key] = tuple(sorted(fitting))
         return names
 
-    def in_use(self, request: Request, candidates: Sequence[Candidate]) -> Split:
+    def in_use(self, request: PlacementRequest, candidates: Sequence[Candidate]) -> Split:
         """The clusters by the group in use: for a decision that stands and is not made again."""
         return self.split(request, self.terms(request)[0], candidates)
 
-    def of_group(self, request: Request, term: affinity.Term, candidates: Sequence[Candidate]) -> Split:
+    def of_group(self, request: PlacementRequest, term: affinity.Term, candidates: Sequence[Candidate]) -> Split:
         """As `split`, and it knows which clusters pass in another group that may be tried."""
         if len(self.terms(request)) == 1:
             return self.split(request, term, candidates)
@@ -107,7 +107,7 @@ class Fits:
             self._known[key] = split
         return split
 
-    def split(self, request: Request, term: affinity.Term, candidates: Sequence[Candidate]) -> Split:
+    def split(self, request: PlacementRequest, term: affinity.Term, candidates: Sequence[Candidate]) -> Split:
         key = _question(request, term)
         split = self._known.get(key)
         if split is None:
@@ -115,10 +115,10 @@ class Fits:
         return split
 
 
-def demand(request: Request, term: affinity.Term) -> filters.Demand:
+def demand(request: PlacementRequest, term: affinity.Term) -> filters.FilterQuery:
     """What the filters are asked about one group."""
     overflows = request.is_workload and term.overflow
-    return filters.Demand(
+    return filters.FilterQuery(
         api_version=request.api_version,
         kind=request.kind,
         affinity=(lambda candidate: term.tier(candidate) is not None) if overflows else term.matches,
@@ -137,14 +137,14 @@ def rejection(name: str, reason: str, barred: bool) -> Rejection:
     return Rejection(name, reason, barred)
 
 
-def _to_try(request: Request, terms: list[affinity.Term]) -> list[affinity.Term]:
+def _to_try(request: PlacementRequest, terms: list[affinity.Term]) -> list[affinity.Term]:
     if request.fresh:
         return terms
     start = next((index for index, term in enumerate(terms) if term.name == request.observed_affinity), 0)
     return terms[start:]
 
 
-def _question(request: Request, term: affinity.Term) -> tuple[object, ...]:
+def _question(request: PlacementRequest, term: affinity.Term) -> tuple[object, ...]:
     previous = request.previous
     return (
         id(request.placement),

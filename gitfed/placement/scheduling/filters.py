@@ -30,7 +30,7 @@ _REPELLING = ("NoSchedule", "NoExecute")
 
 
 @dataclass(frozen=True, slots=True)
-class Demand:
+class FilterQuery:
     """What the filters are asked about: one template and one affinity group."""
 
     api_version: str
@@ -47,18 +47,18 @@ class Demand:
     """Clusters that a workload of the same anti-affinity group uses."""
 
 
-Filter: TypeAlias = Callable[[Demand, Candidate], str | None]
+Filter: TypeAlias = Callable[[FilterQuery, Candidate], str | None]
 
 
-def cluster_affinity(demand: Demand, candidate: Candidate) -> str | None:
+def cluster_affinity(demand: FilterQuery, candidate: Candidate) -> str | None:
     return None if demand.affinity(candidate) else AFFINITY
 
 
-def cluster_eviction(demand: Demand, candidate: Candidate) -> str | None:
+def cluster_eviction(demand: FilterQuery, candidate: Candidate) -> str | None:
     return EVICTION if candidate.name in demand.evicting else None
 
 
-def taint_toleration(demand: Demand, candidate: Candidate) -> str | None:
+def taint_toleration(demand: FilterQuery, candidate: Candidate) -> str | None:
     if candidate.name in demand.present:
         return None
     taint = next(untolerated(demand, candidate), None)
@@ -67,7 +67,7 @@ def taint_toleration(demand: Demand, candidate: Candidate) -> str | None:
     return OUTLIVED if outlives(demand, candidate) else None
 
 
-def outlives(demand: Demand, candidate: Candidate) -> bool:
+def outlives(demand: FilterQuery, candidate: Candidate) -> bool:
     """Whether the workload tolerates the taints of the cluster, but would have to leave it at once: the time is over.
 
     The reference lets it come back after each eviction, and drives it out again.
@@ -75,26 +75,26 @@ def outlives(demand: Demand, candidate: Candidate) -> bool:
     return bool(candidate.outlived) and tuple(demand.tolerations) in candidate.outlived
 
 
-def untolerated(demand: Demand, candidate: Candidate) -> Iterator[Taint]:
+def untolerated(demand: FilterQuery, candidate: Candidate) -> Iterator[Taint]:
     for taint in candidate.taints:
         if taint.effect in _REPELLING and not any(tolerates(item, taint) for item in demand.tolerations):
             yield taint
 
 
-def api_enablement(demand: Demand, candidate: Candidate) -> str | None:
+def api_enablement(demand: FilterQuery, candidate: Candidate) -> str | None:
     """An incomplete list of APIs counts as "not there" for a new target: the reference does the same."""
     if candidate.apis is None or candidate.name in demand.present:
         return None
     return None if (demand.api_version, demand.kind) in candidate.apis.kinds else API
 
 
-def spread_property(demand: Demand, candidate: Candidate) -> str | None:
+def spread_property(demand: FilterQuery, candidate: Candidate) -> str | None:
     """A cluster that lacks the property to spread by can belong to no group."""
     lacks = lacking(demand, candidate)
     return f"cluster(s) did not have {lacks} property" if lacks else None
 
 
-def lacking(demand: Demand, candidate: Candidate) -> str:
+def lacking(demand: FilterQuery, candidate: Candidate) -> str:
     """The first property to spread by that a cluster lacks, as its declaration calls it; "" if it has all."""
     for constraint in demand.spread:
         match constraint.spread_by_field:
@@ -107,13 +107,13 @@ def lacking(demand: Demand, candidate: Candidate) -> str:
     return ""
 
 
-def workload_affinity(demand: Demand, candidate: Candidate) -> str | None:
+def workload_affinity(demand: FilterQuery, candidate: Candidate) -> str | None:
     if demand.beside is None or candidate.name in demand.present:
         return None
     return None if candidate.name in demand.beside else APART
 
 
-def workload_anti_affinity(demand: Demand, candidate: Candidate) -> str | None:
+def workload_anti_affinity(demand: FilterQuery, candidate: Candidate) -> str | None:
     if candidate.name in demand.present:
         return None
     return TOGETHER if candidate.name in demand.away_from else None
@@ -130,7 +130,7 @@ FILTERS: tuple[Filter, ...] = (
 )
 
 
-def split(demand: Demand, candidates: Iterable[Candidate]) -> tuple[list[Candidate], dict[str, str]]:
+def split(demand: FilterQuery, candidates: Iterable[Candidate]) -> tuple[list[Candidate], dict[str, str]]:
     """(the clusters that pass, the reason of each that does not)"""
     fitting: list[Candidate] = []
     reasons: dict[str, str] = {}

@@ -45,7 +45,7 @@ class NotAsked(Enum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
+class PlacementRequest:
     """One template to place.
 
     `uid` breaks ties: the template's `metadata.uid` if its file has one, else the binding id. `fresh` is an explicit
@@ -118,12 +118,12 @@ Room: TypeAlias = Mapping[str, int | None]
 class Turn(NamedTuple):
     """What was asked for a workload when its turn came, and the room that the others of the plan had left it."""
 
-    request: Request
+    request: PlacementRequest
     room: Room | None
 
 
 def schedule(
-    request: Request, candidates: Sequence[Candidate], room: Room | None = None, fits: Fits | None = None
+    request: PlacementRequest, candidates: Sequence[Candidate], room: Room | None = None, fits: Fits | None = None
 ) -> Result:
     """Decides. The order of `candidates` does not matter.
 
@@ -157,7 +157,9 @@ def schedule(
     return first_failure
 
 
-def divisions(request: Request, candidates: Sequence[Candidate], room: Room | None = None) -> list[dynamic.Division]:
+def divisions(
+    request: PlacementRequest, candidates: Sequence[Candidate], room: Room | None = None
+) -> list[dynamic.Division]:
     """By what numbers `schedule` divides: static weights, or the room of each cluster, tier by tier. Empty where
     nothing is divided, or nothing fits."""
     fits = Fits()
@@ -185,7 +187,7 @@ def divisions(request: Request, candidates: Sequence[Candidate], room: Room | No
     return []
 
 
-def _estimated(request: Request, candidates: Sequence[Candidate]) -> Room:
+def _estimated(request: PlacementRequest, candidates: Sequence[Candidate]) -> Room:
     if not request.needs_room or request.requirements is NotAsked.NOT_ASKED:
         return {}
     if request.counts_sets:
@@ -200,7 +202,7 @@ def _estimated(request: Request, candidates: Sequence[Candidate]) -> Room:
 
 
 def _place(
-    request: Request, term: affinity.Term, split: Split, room: Room
+    request: PlacementRequest, term: affinity.Term, split: Split, room: Room
 ) -> tuple[tuple[Share, ...], tuple[Rejection, ...]]:
     """Shares by cluster, and why there are no others, for one group. Raises Unplaceable."""
     how = request.how
@@ -223,7 +225,7 @@ def _place(
     return shares, split.rejections([share.cluster for share in shares], NOT_SELECTED, unchosen)
 
 
-def _options(request: Request, term: affinity.Term, split: Split, room: Room, *, tiered: bool) -> list[Option]:
+def _options(request: PlacementRequest, term: affinity.Term, split: Split, room: Room, *, tiered: bool) -> list[Option]:
     """Score and estimate (§3, §5). Raises Unplaceable when room decides and is not known."""
     fitting = split.fitting
     present = {share.cluster: share.replicas or 0 for share in request.previous}
@@ -250,7 +252,7 @@ def _options(request: Request, term: affinity.Term, split: Split, room: Room, *,
     ]
 
 
-def _known_room(request: Request, names: tuple[str, ...], room: Room) -> Sequence[int]:
+def _known_room(request: PlacementRequest, names: tuple[str, ...], room: Room) -> Sequence[int]:
     """Unknown is not zero: a guess would move replicas away from a cluster that only was not looked at."""
     if request.requirements is NotAsked.NOT_ASKED:
         raise Unplaceable("SchedulerError", "what one replica needs is not known")
@@ -266,7 +268,7 @@ def _best_first(option: Option) -> tuple[int, int, int]:
     return option[1], -option[2], -option[3] - option[4]
 
 
-def _select(request: Request, options: Sequence[Option]) -> Sequence[Option]:
+def _select(request: PlacementRequest, options: Sequence[Option]) -> Sequence[Option]:
     how = request.how
     if not how.spreads:
         # Without a past and without tiers the order of clusters is that of their room, which the division goes by.
@@ -281,7 +283,7 @@ def _select(request: Request, options: Sequence[Option]) -> Sequence[Option]:
 
 
 def _assign(
-    request: Request, selected: Sequence[Option], *, overflows: bool
+    request: PlacementRequest, selected: Sequence[Option], *, overflows: bool
 ) -> tuple[tuple[Share, ...], Mapping[str, str]]:
     """(shares by cluster, why the selected clusters without a share have none). §4"""
     if not request.is_workload or request.components:
@@ -299,7 +301,7 @@ def _shares(given: Mapping[str, int]) -> tuple[Share, ...]:
 
 
 def _divide(
-    request: Request, selected: Sequence[Option], *, overflows: bool
+    request: PlacementRequest, selected: Sequence[Option], *, overflows: bool
 ) -> tuple[Mapping[str, int], str | Callable[[str], str]]:
     """(replicas by cluster, why one gets none: all for the same reason, or each for its own)"""
     match request.how.strategy:
@@ -326,7 +328,7 @@ def _unassigned(error: Unplaceable) -> Unplaceable:
     return Unplaceable(error.reason, f"failed to assign replicas: {error.message}", error.capacity_unknown_in)
 
 
-def _kept(request: Request, split: Split, error: Unplaceable) -> Result:
+def _kept(request: PlacementRequest, split: Split, error: Unplaceable) -> Result:
     """The decision failed: the previous shares stay."""
     previous = tuple(sorted(request.previous))
     rejections = split.rejections([share.cluster for share in previous], error.message)

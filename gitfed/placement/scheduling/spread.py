@@ -26,15 +26,15 @@ _MOST_STEPS = 300_000
 _FEW_STEPS = 2_000
 
 
-class Limits(NamedTuple):
+class GroupLimits(NamedTuple):
     least: int
     most: int
 
 
 @dataclass(frozen=True, slots=True)
-class Demand:
-    cluster: Limits
-    region: Limits | None
+class SpreadRequirement:
+    cluster: GroupLimits
+    region: GroupLimits | None
     replicas: int
     duplicated: bool
     """Every chosen cluster gets all replicas: room is a matter of each, not of the sum."""
@@ -44,23 +44,23 @@ class Demand:
 
 def demand(
     constraints: Sequence[SpreadConstraint], replicas: int, *, duplicated: bool, by_room: bool = False
-) -> Demand:
+) -> SpreadRequirement:
     by_field = {item.spread_by_field: _limits(item) for item in constraints if item.spread_by_field}
-    clusters = by_field.get("cluster", Limits(0, _UNLIMITED))
-    return Demand(clusters, by_field.get("region"), replicas, duplicated, by_room)
+    clusters = by_field.get("cluster", GroupLimits(0, _UNLIMITED))
+    return SpreadRequirement(clusters, by_field.get("region"), replicas, duplicated, by_room)
 
 
-def select(options: Sequence[Option], wanted: Demand) -> list[Option]:
+def select(options: Sequence[Option], wanted: SpreadRequirement) -> list[Option]:
     """The clusters to use. Raises Unplaceable when the constraints cannot be met."""
     ordered = in_order(options)
     return _by_cluster(ordered, wanted) if wanted.region is None else _by_region(ordered, wanted, wanted.region)
 
 
-def _limits(constraint: SpreadConstraint) -> Limits:
-    return Limits(constraint.min_groups or 0, constraint.max_groups or _UNLIMITED)
+def _limits(constraint: SpreadConstraint) -> GroupLimits:
+    return GroupLimits(constraint.min_groups or 0, constraint.max_groups or _UNLIMITED)
 
 
-def _by_cluster(ordered: Sequence[Option], wanted: Demand) -> list[Option]:
+def _by_cluster(ordered: Sequence[Option], wanted: SpreadRequirement) -> list[Option]:
     if len(ordered) < wanted.cluster.least:
         raise _failure("the number of feasible clusters is less than spreadConstraint.MinGroups")
     count = min(len(ordered), wanted.cluster.most)
@@ -88,7 +88,7 @@ _Path: TypeAlias = tuple[int, ...]
 """A group of regions, the best first: their places among all regions, which are numbered from the best on."""
 
 
-def _by_region(ordered: Sequence[Option], wanted: Demand, limits: Limits) -> list[Option]:
+def _by_region(ordered: Sequence[Option], wanted: SpreadRequirement, limits: GroupLimits) -> list[Option]:
     members: dict[str, list[Option]] = {}
     for option in ordered:
         if option.candidate.region:
@@ -113,7 +113,7 @@ def _by_region(ordered: Sequence[Option], wanted: Demand, limits: Limits) -> lis
     return next((chosen for chosen in ranked if _holds(chosen, wanted)), best)
 
 
-def _members(path: _Path, regions: Sequence[_Region], wanted: Demand) -> list[Option]:
+def _members(path: _Path, regions: Sequence[_Region], wanted: SpreadRequirement) -> list[Option]:
     """The best cluster of each region, then the best of the others as far as the limit allows."""
     heads = [regions[at].options[0] for at in path]
     others = in_order([option for at in path for option in regions[at].options[1:]])
@@ -121,11 +121,11 @@ def _members(path: _Path, regions: Sequence[_Region], wanted: Demand) -> list[Op
     return heads + others[: max(0, count - len(heads))]
 
 
-def _holds(chosen: Sequence[Option], wanted: Demand) -> bool:
+def _holds(chosen: Sequence[Option], wanted: SpreadRequirement) -> bool:
     return sum(option.available for option in chosen) >= wanted.replicas
 
 
-def _score(group: Sequence[Option], wanted: Demand, limits: Limits) -> int:
+def _score(group: Sequence[Option], wanted: SpreadRequirement, limits: GroupLimits) -> int:
     """How well a region can take its part. Whole numbers, as in the reference."""
     if wanted.duplicated:
         able = [option.score for option in group if option.available >= wanted.replicas]
@@ -142,7 +142,7 @@ def _score(group: Sequence[Option], wanted: Demand, limits: Limits) -> int:
     return 1000 * target + scores // used
 
 
-def _paths(regions: Sequence[_Region], wanted: Demand, limits: Limits) -> Sequence[_Path]:
+def _paths(regions: Sequence[_Region], wanted: SpreadRequirement, limits: GroupLimits) -> Sequence[_Path]:
     """Groups of regions with enough clusters, depth first, from small regions to large ones. A group that has enough
     is not enlarged."""
     turn = sorted(range(len(regions)), key=lambda at: len(regions[at].options))
@@ -158,12 +158,12 @@ def _paths(regions: Sequence[_Region], wanted: Demand, limits: Limits) -> Sequen
 
 
 @lru_cache(maxsize=64)
-def _few_groups(sizes: tuple[int, ...], least: int, limits: Limits) -> Sequence[_Path] | None:
+def _few_groups(sizes: tuple[int, ...], least: int, limits: GroupLimits) -> Sequence[_Path] | None:
     """The same for all workloads of a policy, and kept if it is not much."""
     return _groups(sizes, least, limits, _FEW_STEPS)
 
 
-def _groups(sizes: tuple[int, ...], least: int, limits: Limits, most: int) -> Sequence[_Path] | None:
+def _groups(sizes: tuple[int, ...], least: int, limits: GroupLimits, most: int) -> Sequence[_Path] | None:
     """Groups of regions of these sizes, in the order given; None: more steps than `most`."""
     paths: list[_Path] = []
     steps = 0

@@ -39,7 +39,7 @@ _ACTS = (Action.CREATE, Action.UPDATE, Action.DELETE)
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class GateResult:
     """What the gates say of one plan."""
 
     gates: tuple[Gate, ...]
@@ -84,7 +84,7 @@ def hold(
     decisions: Decisions,
     live: LiveState | None,
     already: Already = NOTHING,
-) -> Verdict:
+) -> GateResult:
     """Limits that are parts of all there is count what `repo.scope` says of templates that are left out, too."""
     guards = decisions.guards or repo.settings.spec.guards
     allowed: dict[str, int] = {}
@@ -142,7 +142,7 @@ def hold(
         reached = already.touched | touched(changes)
         most, over = str(guards.max_clusters_touched), len(reached) > guards.max_clusters_touched
         check(_Limit("clusters touched", most, str(len(reached)), over))
-    return Verdict(tuple(gates), tuple(kept), _undecided(gates, kept, bindings, decisions, gone, displaced.keys))
+    return GateResult(tuple(gates), tuple(kept), _undecided(gates, kept, bindings, decisions, gone, displaced.keys))
 
 
 def _of_history(commit: Commit, applied_commit: Commit | None) -> _Limit:
@@ -190,7 +190,7 @@ def holding(gates: Iterable[Gate]) -> tuple[Gate, ...]:
     return tuple(gate for gate in gates if gate.held)
 
 
-def together(wanted: Verdict, standing: Verdict, undecided: Set[ObjectKey]) -> Verdict:
+def together(wanted: GateResult, standing: GateResult, undecided: Set[ObjectKey]) -> GateResult:
     """What gates say of a plan where what they hold stays as it was decided before.
 
     `wanted`: of the plan without them, that counts; `standing`: of the one where decisions on record stand for what is
@@ -208,7 +208,7 @@ def together(wanted: Verdict, standing: Verdict, undecided: Set[ObjectKey]) -> V
     gates = tuple(
         before if before.held or not now.held else now for before, now in zip(wanted.gates, standing.gates, strict=True)
     )
-    return Verdict(gates, tuple(changes), {**standing.undecided, **wanted.undecided})
+    return GateResult(gates, tuple(changes), {**standing.undecided, **wanted.undecided})
 
 
 def touched(changes: Iterable[Change]) -> frozenset[ClusterName]:

@@ -19,7 +19,7 @@ from gitfed.model.plan import Binding
 from gitfed.model.repo import RepoSnapshot
 from gitfed.planning.review import cluster_changes, leftovers, locality
 from gitfed.planning.review.affected_objects import Policy, hitting_otherwise, selected, target, unlike
-from gitfed.planning.unplanned import Row
+from gitfed.planning.unplanned import UnplannedTemplate
 from gitfed.render import namespaces
 from gitfed.services import placement as services
 
@@ -34,7 +34,7 @@ def further(
     base: RepoSnapshot,
     head: RepoSnapshot,
     others: Mapping[ObjectKey, str],
-    rows: Mapping[ObjectKey, Row] | None,
+    rows: Mapping[ObjectKey, UnplannedTemplate] | None,
 ) -> set[ObjectKey] | None:
     """Which of the templates `others` (key → apiVersion) have to be planned with those of the two snapshots.
 

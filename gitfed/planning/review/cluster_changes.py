@@ -67,7 +67,7 @@ def repelled(change: Relabelled, policies: Sequence[Propagation]) -> Iterator[Pr
     """Propagation policies whose templates a taint keeps out on one side only: those that are not there already."""
     for policy in policies:
         placement = policy.spec.placement
-        demand = filters.Demand("", "", affinity.everywhere, placement.cluster_tolerations or ())
+        demand = filters.FilterQuery("", "", affinity.everywhere, placement.cluster_tolerations or ())
         kept_out = [any(filters.untolerated(demand, side)) for side in (change.before, change.after)]
         if kept_out[0] is not kept_out[1] and any(matches(change.after) for matches in _targets(placement)):
             yield policy

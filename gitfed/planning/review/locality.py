@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from gitfed.model.declared.federation import Federation
 
 
-class Reach(Enum):
+class Locality(Enum):
     """Which templates can come out otherwise, besides those that differ themselves."""
 
     NONE = "none: plans do not read it, or only of what differs itself"
@@ -35,122 +35,122 @@ class Reach(Enum):
     ALL = "all"
 
 
-REPOSITORY: Mapping[str, Reach] = {
-    "commit": Reach.NONE,
-    "manifests": Reach.NONE,  # but for READ_BY_OTHERS, and namespaces that follow their content
-    "settings": Reach.NONE,  # see SETTINGS
-    "clusters": Reach.BY_CLUSTER,  # see CLUSTER; those that come or go reach all
-    "propagation": Reach.SELECTED,
-    "overrides": Reach.SELECTED,
-    "quotas": Reach.TIED,
-    "taint_policies": Reach.ALL,
-    "remedies": Reach.NONE,
-    "interpreters": Reach.SELECTED,
-    "webhooks": Reach.ALL,
-    "rebalancers": Reach.ALL,
-    "cron_autoscalers": Reach.SELECTED,
-    "federated_autoscalers": Reach.SELECTED,
-    "multicluster_services": Reach.ALL,
-    "multicluster_ingresses": Reach.NONE,
-    "tests": Reach.NONE,
-    "access": Reach.NONE,
-    "notifications": Reach.NONE,
-    "registries": Reach.NONE,
-    "problems": Reach.NONE,
-    "held": Reach.NONE,
-    "origins": Reach.NONE,
-    "unread": Reach.ALL,  # also where both sides have the same
-    "left_out": Reach.NONE,
-    "scope": Reach.NONE,
+REPOSITORY: Mapping[str, Locality] = {
+    "commit": Locality.NONE,
+    "manifests": Locality.NONE,  # but for READ_BY_OTHERS, and namespaces that follow their content
+    "settings": Locality.NONE,  # see SETTINGS
+    "clusters": Locality.BY_CLUSTER,  # see CLUSTER; those that come or go reach all
+    "propagation": Locality.SELECTED,
+    "overrides": Locality.SELECTED,
+    "quotas": Locality.TIED,
+    "taint_policies": Locality.ALL,
+    "remedies": Locality.NONE,
+    "interpreters": Locality.SELECTED,
+    "webhooks": Locality.ALL,
+    "rebalancers": Locality.ALL,
+    "cron_autoscalers": Locality.SELECTED,
+    "federated_autoscalers": Locality.SELECTED,
+    "multicluster_services": Locality.ALL,
+    "multicluster_ingresses": Locality.NONE,
+    "tests": Locality.NONE,
+    "access": Locality.NONE,
+    "notifications": Locality.NONE,
+    "registries": Locality.NONE,
+    "problems": Locality.NONE,
+    "held": Locality.NONE,
+    "origins": Locality.NONE,
+    "unread": Locality.ALL,  # also where both sides have the same
+    "left_out": Locality.NONE,
+    "scope": Locality.NONE,
 }
 """Members of a `RepoSnapshot`."""
-SETTINGS: Mapping[str, Reach] = {
-    "sources.include": Reach.ALL,
-    "sources.exclude": Reach.ALL,
-    "sources.verify": Reach.NONE,
-    "sync.interval": Reach.NONE,
-    "sync.prune": Reach.NONE,
-    "sync.self_heal": Reach.NONE,
-    "sync.on_invalid_file": Reach.NONE,
-    "sync.health_timeout": Reach.NONE,
-    "guards.max_deletions": Reach.NONE,  # those of a review are the base's
-    "guards.max_deletion_percent": Reach.NONE,
-    "guards.max_moved_replicas_percent": Reach.NONE,
-    "guards.max_clusters_touched": Reach.NONE,
-    "guards.approvers": Reach.NONE,
-    "guards.operators": Reach.NONE,
-    "failover": Reach.ALL,
-    "namespaces": Reach.ALL,
-    "scheduling.empty_workload_propagation": Reach.ALL,
-    "scheduling.deschedule_interval": Reach.NONE,
-    "scheduling.unschedulable_threshold": Reach.NONE,
-    "state.branch": Reach.NONE,
-    "state.facts_branch": Reach.NONE,
-    "state.writers": Reach.NONE,
-    "state.url": Reach.NONE,
-    "state.push": Reach.NONE,
-    "state.wait_for_push": Reach.NONE,
-    "render.branch": Reach.NONE,
-    "feature_gates": Reach.ALL,
+SETTINGS: Mapping[str, Locality] = {
+    "sources.include": Locality.ALL,
+    "sources.exclude": Locality.ALL,
+    "sources.verify": Locality.NONE,
+    "sync.interval": Locality.NONE,
+    "sync.prune": Locality.NONE,
+    "sync.self_heal": Locality.NONE,
+    "sync.on_invalid_file": Locality.NONE,
+    "sync.health_timeout": Locality.NONE,
+    "guards.max_deletions": Locality.NONE,  # those of a review are the base's
+    "guards.max_deletion_percent": Locality.NONE,
+    "guards.max_moved_replicas_percent": Locality.NONE,
+    "guards.max_clusters_touched": Locality.NONE,
+    "guards.approvers": Locality.NONE,
+    "guards.operators": Locality.NONE,
+    "failover": Locality.ALL,
+    "namespaces": Locality.ALL,
+    "scheduling.empty_workload_propagation": Locality.ALL,
+    "scheduling.deschedule_interval": Locality.NONE,
+    "scheduling.unschedulable_threshold": Locality.NONE,
+    "state.branch": Locality.NONE,
+    "state.facts_branch": Locality.NONE,
+    "state.writers": Locality.NONE,
+    "state.url": Locality.NONE,
+    "state.push": Locality.NONE,
+    "state.wait_for_push": Locality.NONE,
+    "render.branch": Locality.NONE,
+    "feature_gates": Locality.ALL,
 }
 """Members of a Federation's spec. What is written when, and where state is kept, places and renders nothing."""
-CLUSTER: Mapping[str, Reach] = {
-    "id": Reach.NONE,
-    "sync_mode": Reach.NONE,
-    "api_endpoint": Reach.NONE,
-    "secret_ref": Reach.NONE,
-    "impersonator_secret_ref": Reach.NONE,
-    "insecure_skip_tls_verification": Reach.NONE,
-    "proxy_url": Reach.NONE,
-    "proxy_header": Reach.NONE,
-    "provider": Reach.BY_CLUSTER,
-    "region": Reach.BY_CLUSTER,
-    "zone": Reach.BY_CLUSTER,
-    "zones": Reach.BY_CLUSTER,
-    "taints": Reach.BY_CLUSTER,  # those that drive work out reach all
-    "resource_models": Reach.ROOM,
+CLUSTER: Mapping[str, Locality] = {
+    "id": Locality.NONE,
+    "sync_mode": Locality.NONE,
+    "api_endpoint": Locality.NONE,
+    "secret_ref": Locality.NONE,
+    "impersonator_secret_ref": Locality.NONE,
+    "insecure_skip_tls_verification": Locality.NONE,
+    "proxy_url": Locality.NONE,
+    "proxy_header": Locality.NONE,
+    "provider": Locality.BY_CLUSTER,
+    "region": Locality.BY_CLUSTER,
+    "zone": Locality.BY_CLUSTER,
+    "zones": Locality.BY_CLUSTER,
+    "taints": Locality.BY_CLUSTER,  # those that drive work out reach all
+    "resource_models": Locality.ROOM,
 }
 """Members of a Cluster's spec; besides, its labels are `BY_CLUSTER`."""
-PROPAGATION: Mapping[str, Reach] = {
-    "resource_selectors": Reach.SELECTED,
-    "placement.cluster_affinity": Reach.SELECTED,
-    "placement.cluster_affinities": Reach.SELECTED,
-    "placement.cluster_tolerations": Reach.SELECTED,
-    "placement.spread_constraints": Reach.ROOM,
-    "placement.replica_scheduling": Reach.ROOM,
-    "placement.workload_affinity": Reach.TIED,
-    "priority": Reach.SELECTED,
-    "preemption": Reach.SELECTED,
-    "propagate_deps": Reach.TIED,
-    "association": Reach.NONE,
-    "dependent_overrides": Reach.SELECTED,
-    "scheduler_name": Reach.NONE,
-    "failover": Reach.SELECTED,
-    "conflict_resolution": Reach.SELECTED,
-    "activation_preference": Reach.NONE,
-    "suspension": Reach.SELECTED,
-    "preserve_resources_on_deletion": Reach.SELECTED,
-    "schedule_priority": Reach.SELECTED,
+PROPAGATION: Mapping[str, Locality] = {
+    "resource_selectors": Locality.SELECTED,
+    "placement.cluster_affinity": Locality.SELECTED,
+    "placement.cluster_affinities": Locality.SELECTED,
+    "placement.cluster_tolerations": Locality.SELECTED,
+    "placement.spread_constraints": Locality.ROOM,
+    "placement.replica_scheduling": Locality.ROOM,
+    "placement.workload_affinity": Locality.TIED,
+    "priority": Locality.SELECTED,
+    "preemption": Locality.SELECTED,
+    "propagate_deps": Locality.TIED,
+    "association": Locality.NONE,
+    "dependent_overrides": Locality.SELECTED,
+    "scheduler_name": Locality.NONE,
+    "failover": Locality.SELECTED,
+    "conflict_resolution": Locality.SELECTED,
+    "activation_preference": Locality.NONE,
+    "suspension": Locality.SELECTED,
+    "preserve_resources_on_deletion": Locality.SELECTED,
+    "schedule_priority": Locality.SELECTED,
 }
 """Members of a propagation policy's spec. What is `TIED` counts of policies that did not change, too."""
-OVERRIDE: Mapping[str, Reach] = {
-    "resource_selectors": Reach.SELECTED,
-    "override_rules": Reach.BY_CLUSTER,
-    "target_cluster": Reach.BY_CLUSTER,
-    "overriders": Reach.SELECTED,
+OVERRIDE: Mapping[str, Locality] = {
+    "resource_selectors": Locality.SELECTED,
+    "override_rules": Locality.BY_CLUSTER,
+    "target_cluster": Locality.BY_CLUSTER,
+    "overriders": Locality.SELECTED,
 }
 """Members of an override policy's spec. What is `BY_CLUSTER` counts of policies that did not change, too."""
 READ_BY_OTHERS = (("apiextensions.k8s.io", "CustomResourceDefinition"), ("scheduling.k8s.io", "PriorityClass"))
 """Kinds (group, kind) whose objects other templates go by when they are placed."""
 
 
-def _of(table: Mapping[str, Reach], reach: Reach) -> list[attrgetter[Any]]:
+def _of(table: Mapping[str, Locality], reach: Locality) -> list[attrgetter[Any]]:
     return [attrgetter(name) for name, how_far in table.items() if how_far is reach]
 
 
-_REACHING_ALL = _of(REPOSITORY, Reach.ALL)
-_SETTINGS_REACHING_ALL = _of(SETTINGS, Reach.ALL)
-_TIES = _of(PROPAGATION, Reach.TIED)
+_REACHING_ALL = _of(REPOSITORY, Locality.ALL)
+_SETTINGS_REACHING_ALL = _of(SETTINGS, Locality.ALL)
+_TIES = _of(PROPAGATION, Locality.TIED)
 
 
 def is_local(base: RepoSnapshot, head: RepoSnapshot, *, rows_known: bool) -> bool:

@@ -54,7 +54,7 @@ def command(commit: str, inputs: options.Inputs, branch: str, dry_run: str | Non
     opened = session.opened
     onto = daemon_inputs.resolve(opened, inputs.rev)
     undo = daemon_inputs.resolve(opened, commit or inputs.rev)
-    given = preview.Given(inputs.fleet, inputs.decisions, session.now)
+    given = preview.GivenInputs(inputs.fleet, inputs.decisions, session.now)
     prepared = rollback.prepare(opened, undo, onto, given)
     shown = diff_show.DiffView(prepared.preview, (formatting.commit(onto), formatting.commit(prepared.commit)))
     programs = output.format in ("json", "yaml")

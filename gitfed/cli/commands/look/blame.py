@@ -11,7 +11,7 @@ from gitfed.cli import complete, load, options, parameters
 from gitfed.cli.commands.look.log import key_of, said
 from gitfed.cli.output import formatting, matrix, plain, structured
 from gitfed.model.base import ObjectKey
-from gitfed.offline.state_log import Blame, Chronicle, Entry
+from gitfed.offline.state_log import Blame, Chronicle, StateLogEntry
 from gitfed.planning import decision_text
 from gitfed.views import history, names
 
@@ -91,7 +91,7 @@ def _change(one: Blame) -> str:
     return f"{one.before.replicas} → {after}" if one.before.replicas is not None else after
 
 
-def _document(key: ObjectKey, found: list[Blame], gone: Entry | None) -> dict[str, Any]:
+def _document(key: ObjectKey, found: list[Blame], gone: StateLogEntry | None) -> dict[str, Any]:
     return {
         "schema": SCHEMA,
         "object": str(key),

@@ -94,7 +94,7 @@ def compared(revisions: str, given: options.Inputs) -> diff_show.DiffView:
     base_commit = preview.base_of(opened, base_name, head_commit, common=common)
     if not base_name and not given.worktree and base_commit == head_commit:
         load.note("HEAD is on the default branch: name a base, such as HEAD~1..HEAD")
-    inputs = preview.Given(given.fleet, given.decisions, session.now)
+    inputs = preview.GivenInputs(given.fleet, given.decisions, session.now)
     if given.worktree:
         found = preview.uncommitted(opened, base_commit, inputs)
     else:

@@ -12,7 +12,7 @@ from gitfed.cli.output.table import Cell
 from gitfed.documents.state_commits import VERBS
 from gitfed.errors import NothingDecided, NotThere, SourceError
 from gitfed.model.base import ObjectKey
-from gitfed.offline.state_log import Chronicle, Entry
+from gitfed.offline.state_log import Chronicle, StateLogEntry
 from gitfed.planning import decision_text
 from gitfed.views import history, names
 
@@ -77,7 +77,7 @@ def key_of(session: load.Session, what: str, namespace: str = "") -> ObjectKey:
         raise
 
 
-def said(session: load.Session, entry: Entry) -> str:
+def said(session: load.Session, entry: StateLogEntry) -> str:
     """`3f2c1a9 More web (Ada)`: the source commit as its author called it."""
     if entry.source is None:
         return ""
@@ -86,7 +86,7 @@ def said(session: load.Session, entry: Entry) -> str:
     return plain.clean(f"{info.commit[:7]} {info.subject} ({author})")
 
 
-def _print(session: load.Session, entry: Entry, output: options.Output, key: ObjectKey | None) -> None:
+def _print(session: load.Session, entry: StateLogEntry, output: options.Output, key: ObjectKey | None) -> None:
     """With `key` what was decided for it, and of the rest how much there was."""
     paint, fold = output.paint, output.fold
 

@@ -109,13 +109,13 @@ def command(
     fleet = session.fleet()
     past = session.decisions(fleet)
     problems = load.tell_errors(session.repo.problems)
-    stage = rehearsal.Rehearsal(
+    stage = rehearsal.FailoverSimulation(
         session.repo,
         fleet,
         past,
         interpreter_of(session.repo, past),
         session.now,
-        rehearsal.Options(until, thresholds=thresholds, healthy_after=healthy_after),
+        rehearsal.SimulationOptions(until, thresholds=thresholds, healthy_after=healthy_after),
     )
     count = progress.of_command().count
     if each:

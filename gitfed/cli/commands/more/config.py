@@ -93,7 +93,7 @@ def _text(value: Any) -> str:
 
 
 def _places(
-    read: daemon_inputs.Read, settings: Federation, values: dict[tuple[str, ...], Any]
+    read: daemon_inputs.ReadCommit, settings: Federation, values: dict[tuple[str, ...], Any]
 ) -> dict[tuple[str, ...], str]:
     """Where each setting stands in its file; "default" when it does not."""
     path = settings.origin.path

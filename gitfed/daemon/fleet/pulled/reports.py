@@ -18,7 +18,7 @@ from gitfed.model.base import BindingId, Body, ClusterName, Digest, ObjectKey
 from gitfed.model.fleet import ClusterFacts, InventoryEntry, LiveObject
 from gitfed.services import slices
 from gitfed.services.exchange import Endpoints
-from gitfed.services.slices import Slice
+from gitfed.services.slices import ServiceSlice
 from gitfed.text import canonical
 
 _MOST_SHARED = 1 << 12
@@ -44,15 +44,15 @@ class EndpointReports:
         self.shared = Shared()
         self.arrived: dict[ObjectKey, Endpoints] = {}
         """By Service: what came to it from other clusters."""
-        self._slices: dict[str, Slice] = {}
+        self._slices: dict[str, ServiceSlice] = {}
         """The cluster's own, by the keys of their values."""
-        self._of_service: dict[ObjectKey, dict[str, Slice]] = {}
+        self._of_service: dict[ObjectKey, dict[str, ServiceSlice]] = {}
 
     def __iter__(self) -> Iterator[ObjectKey]:
         """Services of which own slices were told."""
         return iter(self._of_service)
 
-    def slices_of(self, service: ObjectKey) -> Iterable[Slice]:
+    def slices_of(self, service: ObjectKey) -> Iterable[ServiceSlice]:
         return self._of_service.get(service, {}).values()
 
     def take(self, name: str, value: object) -> set[ObjectKey]:

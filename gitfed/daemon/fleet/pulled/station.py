@@ -17,8 +17,8 @@ from gitfed.daemon.fleet.pulled.reports import EndpointReports
 from gitfed.daemon.services.exchange import Untouched
 from gitfed.model.base import ClusterName, ObjectKey
 from gitfed.services import slices
-from gitfed.services.exchange import NOTHING, Endpoints, Wanted
-from gitfed.services.slices import Slice
+from gitfed.services.exchange import NOTHING, Endpoints, WantedSlices
+from gitfed.services.slices import ServiceSlice
 
 log = logging.getLogger("gitfed.services")
 
@@ -45,10 +45,10 @@ class PulledStation:
         self._names: frozenset[str] = frozenset()
         self._goal = NOTHING
         self._untouched: Untouched = lambda key: False
-        self._arriving: dict[str, Slice] = {}
+        self._arriving: dict[str, ServiceSlice] = {}
         self._too_large: dict[str, ObjectKey] = {}
         """Slices of which no agent can be told, and their Services."""
-        self._own: dict[ObjectKey, tuple[Slice, ...]] = {}
+        self._own: dict[ObjectKey, tuple[ServiceSlice, ...]] = {}
         self._targets: frozenset[ObjectKey] = frozenset()
         """Services to which slices of others came, as far as is told."""
         self._was_fresh = False
@@ -56,7 +56,7 @@ class PulledStation:
     # -- what is believed ---------------------------------------------------------------------------------------
 
     @property
-    def own(self) -> Mapping[ObjectKey, tuple[Slice, ...]]:
+    def own(self) -> Mapping[ObjectKey, tuple[ServiceSlice, ...]]:
         return self._own
 
     @property
@@ -103,7 +103,7 @@ class PulledStation:
             self._believe({*self._own, *self._reports})
             self._say()
 
-    def want(self, goal: Wanted, untouched: Untouched) -> None:
+    def want(self, goal: WantedSlices, untouched: Untouched) -> None:
         self._goal, self._untouched = goal, untouched
         arriving = {_key_of(one): one for one in goal.slices.values()}
         self._too_large.clear()
@@ -140,5 +140,5 @@ class PulledStation:
         return news
 
 
-def _key_of(one: Slice) -> str:
+def _key_of(one: ServiceSlice) -> str:
     return values.of(values.ARRIVING, slices.key_of(one))
