@@ -13,7 +13,7 @@ from gitfed.hub import capabilities
 from gitfed.hub.access.authentication import Authentication
 from gitfed.hub.access.sessions import Sessions
 from gitfed.hub.metric import Metric
-from gitfed.hub.options import Options
+from gitfed.hub.options import HubOptions
 from gitfed.hub.running import Running
 from gitfed.hub.server import Hub
 
@@ -36,7 +36,7 @@ A histogram has `_bucket`, `_sum` and `_count`. `deploy/prometheus/alerts.yaml` 
 
 def metrics() -> list[Metric]:
     """All that the hub has, in the order of their names."""
-    hub = Hub(Options("127.0.0.1", 0), Running(), Path(), Authentication(Sessions()))
+    hub = Hub(HubOptions("127.0.0.1", 0), Running(), Path(), Authentication(Sessions()))
     return sorted((metric for one in capabilities.all_of(hub) for metric in one.metrics), key=lambda one: one.name)
 
 

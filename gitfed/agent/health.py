@@ -9,7 +9,7 @@ from typing import TypeAlias
 from aiohttp import web
 
 from gitfed.errors import UsageError
-from gitfed.hub.listener import Limits, Listener
+from gitfed.hub.listener import ConnectionLimits, Listener
 
 Number: TypeAlias = tuple[str, str, str, int]
 """Name, kind, what it is, value."""
@@ -28,7 +28,7 @@ async def listen(
     app.router.add_get("/livez", _answer(str))
     app.router.add_get("/readyz", _answer(why_not_ready))
     app.router.add_get("/metrics", _metrics(numbers))
-    listener = Listener(app, Limits(connections=_MOST_CONNECTIONS))
+    listener = Listener(app, ConnectionLimits(connections=_MOST_CONNECTIONS))
     if address:
         host, _, port = address.rpartition(":")
         try:

@@ -37,7 +37,7 @@ _HUB = (
 
 
 def hub(command: Command) -> Command:
-    """--hub-address, --hub-tls-dir, --oidc-issuer-url, … → `hub: hub.options.Options | None`."""
+    """--hub-address, --hub-tls-dir, --oidc-issuer-url, … → `hub: hub.options.HubOptions | None`."""
     return gathered(command, "hub", _HUB, _hub)
 
 
@@ -66,4 +66,6 @@ def _hub(given: Mapping[str, Any]) -> Any:
     life = timedelta(seconds=given["agent_certificate_life"])
     if not timedelta(hours=1) <= life <= timedelta(days=365):
         raise click.UsageError("--agent-certificate-life is an hour at least, and a year at most")
-    return options.Options(host, port, given["hub_url"], given["hub_tls_dir"], issuer, life, given["hook_secret_file"])
+    return options.HubOptions(
+        host, port, given["hub_url"], given["hub_tls_dir"], issuer, life, given["hook_secret_file"]
+    )

@@ -21,8 +21,8 @@ from gitfed.hub.enrolment import shared_ledger
 from gitfed.hub.enrolment.ledger import Ledger
 from gitfed.hub.enrolment.ledger_file import LedgerFile
 from gitfed.hub.enrolment.shared_ledger import LedgerStore, SharedLedger
-from gitfed.hub.options import Options
-from gitfed.hub.recorded import Recorded
+from gitfed.hub.options import HubOptions
+from gitfed.hub.recorded import RecordedFleet
 from gitfed.hub.routes import Capability
 from gitfed.hub.running import Running
 from gitfed.hub.server import Hub, Server
@@ -54,7 +54,7 @@ def written_authorities(place: Path) -> bytes:
 
 
 @contextlib.asynccontextmanager
-async def serving(options: wiring.Options, hub_options: Options, running: Running) -> AsyncIterator[Hub]:
+async def serving(options: wiring.Options, hub_options: HubOptions, running: Running) -> AsyncIterator[Hub]:
     """The hub while it listens. Raises InputError, UsageError, CredentialsError, and ClusterError in a pod."""
     place = folder(options)
     place.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -65,13 +65,13 @@ async def serving(options: wiring.Options, hub_options: Options, running: Runnin
             await _share_authority(options, place, namespace)
         ledger = await _shared_ledger(options, place, namespace) if namespace else LedgerFile(place)
     hub = Hub(hub_options, running, place, _authentication(options, hub_options, ledger))
-    if not isinstance(running.recorded, Recorded) or not running.recorded.alone:
+    if not isinstance(running.recorded, RecordedFleet) or not running.recorded.alone:
         hub.orders = orders.Orders(running, orders.book_of(options))
     hub.open_session = wiring.open_doors(options)
     hub.credentials_dir = options.credentials_dir
     offered = [*capabilities.all_of(hub)]
     recorded = running.recorded
-    if isinstance(recorded, Recorded):
+    if isinstance(recorded, RecordedFleet):
         offered.append(Capability(services=(lambda: recorded.run(lambda: running.engine is not None),)))
     listener.raise_descriptor_limit()
     server = Server(hub, offered)
@@ -114,7 +114,7 @@ def change_ledger(options: wiring.Options, how: Callable[[Ledger], tuple[Ledger,
     return asyncio.run(change())
 
 
-def _authentication(options: wiring.Options, hub_options: Options, ledger: LedgerStore | None) -> Authentication:
+def _authentication(options: wiring.Options, hub_options: HubOptions, ledger: LedgerStore | None) -> Authentication:
     agents = Agents(ledger) if ledger is not None else None
     return Authentication(Sessions(), _tokens(options, hub_options), agents)
 
@@ -154,7 +154,7 @@ async def _share_authority(options: wiring.Options, place: Path, namespace: str)
         await secret.close()
 
 
-def _tokens(options: wiring.Options, hub_options: Options) -> tuple[Tokens, ...]:
+def _tokens(options: wiring.Options, hub_options: HubOptions) -> tuple[Tokens, ...]:
     tokens: list[Tokens] = []
     if hub_options.oidc is not None:
         tokens.append(OidcTokens(oidc.Issuer(hub_options.oidc)))

@@ -12,8 +12,8 @@ from collections.abc import Awaitable, Callable
 
 from aiohttp import web
 
-from gitfed.hub.listener import Limits, Listener
-from gitfed.hub.recorded import Recorded
+from gitfed.hub.listener import ConnectionLimits, Listener
+from gitfed.hub.recorded import RecordedFleet
 from gitfed.hub.routes import Capability, Route
 from gitfed.hub.running import Running
 from gitfed.hub.server import Hub
@@ -37,7 +37,7 @@ class HealthServer:
         app = web.Application()
         for path, handle in _handlers(running):
             app.router.add_get(path, handle)
-        self._listener = Listener(app, Limits(connections=_MOST_CONNECTIONS))
+        self._listener = Listener(app, ConnectionLimits(connections=_MOST_CONNECTIONS))
 
     @property
     def port(self) -> int:
@@ -67,7 +67,7 @@ def why_not_live(running: Running) -> str:
 def why_not_ready(running: Running) -> str:
     """ "" when the fleet is followed, or somebody else does and we could take over."""
     engine = running.engine
-    if running.standing_by and isinstance(running.recorded, Recorded) and running.recorded.alone:
+    if running.standing_by and isinstance(running.recorded, RecordedFleet) and running.recorded.alone:
         return running.recorded.error
     if running.standing_by:
         return ""  # ready to take over: a roll-out of several replicas must not wait for it

@@ -51,7 +51,7 @@ def raise_descriptor_limit() -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class ConnectionLimits:
     connections: int = 0
     """0: what the process can afford."""
     per_address: int = 0
@@ -61,16 +61,16 @@ class Limits:
     head: float = 10.0
     """Seconds from one answer, or from the handshake, until the next request's head is complete."""
 
-    def resolved(self) -> Limits:
+    def resolved(self) -> ConnectionLimits:
         most = self.connections or _most_connections()
-        return Limits(most, self.per_address or max(1, most // 2), self.handshake, self.head)
+        return ConnectionLimits(most, self.per_address or max(1, most // 2), self.handshake, self.head)
 
 
 class Listener:
     """`start` it with an application that is set up (`web.AppRunner`); `stop` ends every connection."""
 
-    def __init__(self, app: web.Application, limits: Limits | None = None) -> None:
-        self.limits = (limits or Limits()).resolved()
+    def __init__(self, app: web.Application, limits: ConnectionLimits | None = None) -> None:
+        self.limits = (limits or ConnectionLimits()).resolved()
         self.port = 0
         self.plain_port = 0
         """Of the second socket, which has no TLS; 0: there is none."""

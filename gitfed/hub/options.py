@@ -15,7 +15,7 @@ EVERYWHERE = ("0.0.0.0", "::")  # noqa: S104
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class HubOptions:
     host: str
     port: int
     url: str = ""

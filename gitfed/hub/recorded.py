@@ -36,7 +36,7 @@ class _Seen:
     clone: Path | None = None
 
 
-class Recorded:
+class RecordedFleet:
     """Call `run` as a task. Everything is as of the last look."""
 
     def __init__(self, options: wiring.Options, *, alone: bool = False) -> None:

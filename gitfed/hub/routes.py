@@ -13,9 +13,9 @@ from typing import Any
 
 from aiohttp import web
 
-from gitfed.hub.access.caller import Caller, Way
+from gitfed.hub.access.caller import AuthenticationMethod, Caller
 from gitfed.hub.access.rights import Right, Rights
-from gitfed.hub.access.sessions import Session
+from gitfed.hub.access.sessions import BrowserSession
 from gitfed.hub.metric import Metric
 from gitfed.model import agent_identity
 from gitfed.model.agent_identity import AgentName
@@ -26,7 +26,7 @@ Service = Callable[[], Awaitable[None]]
 
 CALLER: web.RequestKey[Caller] = web.RequestKey("caller", Caller)
 RIGHTS: web.RequestKey[Rights] = web.RequestKey("rights", Rights)
-SESSION: web.RequestKey[Session] = web.RequestKey("session", Session)
+SESSION: web.RequestKey[BrowserSession] = web.RequestKey("session", BrowserSession)
 _TARGET: web.RequestKey[dict[str, Any]] = web.RequestKey("target", dict)
 
 
@@ -69,7 +69,7 @@ def agent(request: web.Request) -> AgentName:
     asking = request[CALLER]
     agent = agent_identity.agent_of(asking.name, asking.groups)
     assert agent is not None
-    assert asking.way is Way.AGENT
+    assert asking.way is AuthenticationMethod.AGENT
     return agent
 
 

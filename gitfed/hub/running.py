@@ -1,7 +1,7 @@
 """What the hub's capabilities see of the daemon: the one way from them to the engine.
 
 The daemon that leads has an engine; one that stands by, and `gitfed hub`, have what is recorded in Git
-(`recorded.Recorded`). A capability asks here for what it shows and never keeps it: the next cycle replaces it.
+(`recorded.RecordedFleet`). A capability asks here for what it shows and never keeps it: the next cycle replaces it.
 Everything is called in the event loop and is cheap.
 """
 
@@ -29,7 +29,7 @@ _MOST_EVENTS = 1000
 """That a slow reader is behind with at most."""
 
 
-class Event(NamedTuple):
+class EngineEvent(NamedTuple):
     """Something that the engine did: its `value` is the engine's own (`Engine`'s listener)."""
 
     name: str
@@ -38,7 +38,7 @@ class Event(NamedTuple):
     value: Any = None
 
 
-class Record(Protocol):
+class FleetRecord(Protocol):
     """The fleet as Git tells it."""
 
     @property
@@ -57,7 +57,7 @@ class Running:
     """`engine` and `standing_by` are set by who runs the daemon (`serve`)."""
 
     def __init__(
-        self, recorded: Record | None = None, telemetry: Telemetry | None = None, polling: Polling | None = None
+        self, recorded: FleetRecord | None = None, telemetry: Telemetry | None = None, polling: Polling | None = None
     ) -> None:
         self.engine: Engine | None = None
         """None: this process does not lead (yet), so it can operate nothing and sees no live objects."""
@@ -73,7 +73,7 @@ class Running:
         self.owed: dict[str, float] = {}
         """By Notification: since when (time.monotonic()) it has news that its target does not take."""
         self._listeners: list[Callable[[str, Any], None]] = []
-        self._readers: set[asyncio.Queue[Event]] = set()
+        self._readers: set[asyncio.Queue[EngineEvent]] = set()
 
     # -- what is so ---------------------------------------------------------------------------------------------
 
@@ -120,18 +120,18 @@ class Running:
             if reader.full():
                 while not reader.empty():
                     reader.get_nowait()
-                reader.put_nowait(Event("lost"))
+                reader.put_nowait(EngineEvent("lost"))
             else:
-                reader.put_nowait(Event(name, value))
+                reader.put_nowait(EngineEvent(name, value))
 
     def listen(self, listener: Callable[[str, Any], None]) -> None:
         """Call it for every event, in the middle of the engine's work: count, and return."""
         self._listeners.append(listener)
 
     @contextlib.asynccontextmanager
-    async def events(self) -> AsyncIterator[AsyncIterator[Event]]:
+    async def events(self) -> AsyncIterator[AsyncIterator[EngineEvent]]:
         """Every event from now on, for a reader that may be slow."""
-        reader: asyncio.Queue[Event] = asyncio.Queue(_MOST_EVENTS)
+        reader: asyncio.Queue[EngineEvent] = asyncio.Queue(_MOST_EVENTS)
         self._readers.add(reader)
         try:
             yield _each(reader)
@@ -139,6 +139,6 @@ class Running:
             self._readers.discard(reader)
 
 
-async def _each(reader: asyncio.Queue[Event]) -> AsyncIterator[Event]:
+async def _each(reader: asyncio.Queue[EngineEvent]) -> AsyncIterator[EngineEvent]:
     while True:
         yield await reader.get()

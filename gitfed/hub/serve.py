@@ -26,9 +26,9 @@ from gitfed.edges.kube.leases.lease import LeaseLock
 from gitfed.hub import assembly
 from gitfed.hub.health import HealthServer
 from gitfed.hub.notifications.notifier import Notifier
-from gitfed.hub.options import Options as HubOptions
+from gitfed.hub.options import HubOptions
 from gitfed.hub.polling import Polling
-from gitfed.hub.recorded import Recorded
+from gitfed.hub.recorded import RecordedFleet
 from gitfed.hub.running import Running
 from gitfed.hub.server import Hub
 from gitfed.reading.reader import Reader
@@ -58,7 +58,7 @@ async def run(
     asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(_THREADS, thread_name_prefix="gitfed"))
     # Who stands by has to read what the leader wrote down.
     running = Running(
-        Recorded(options) if hub is not None and options.leader is not None else None,
+        RecordedFleet(options) if hub is not None and options.leader is not None else None,
         options.telemetry,
         Polling(alone=options.leader is None),
     )
@@ -117,7 +117,7 @@ async def hub_alone(
     options: Options, hub: HubOptions, *, listening: Callable[[Hub], None] = lambda hub: None
 ) -> signal.Signals:
     """The hub without an engine: until SIGTERM or SIGINT, which it returns. It shows what is recorded in Git."""
-    running = Running(Recorded(options, alone=True))
+    running = Running(RecordedFleet(options, alone=True))
     running.standing_by = True
     with locks.exclusive(wiring.data_dir(options)):
         async with AsyncExitStack() as stack:

@@ -32,17 +32,17 @@ from gitfed.edges.kube.connection.session import Session as ClusterSession
 from gitfed.errors import IdentityError, TooBusy
 from gitfed.hub import refusal, request_shape
 from gitfed.hub.access.authentication import Authentication
-from gitfed.hub.access.caller import Caller, Way
+from gitfed.hub.access.caller import AuthenticationMethod, Caller
 from gitfed.hub.access.rights import Right, Rights, Rulebook
-from gitfed.hub.access.sessions import LoginTokens, Session, Sessions
+from gitfed.hub.access.sessions import BrowserSession, LoginTokens, Sessions
 from gitfed.hub.agent_streams import AgentStreams
-from gitfed.hub.listener import Limits, Listener
+from gitfed.hub.listener import ConnectionLimits, Listener
 from gitfed.hub.metric import Metric
-from gitfed.hub.options import EVERYWHERE, Options
+from gitfed.hub.options import EVERYWHERE, HubOptions
 from gitfed.hub.orders import Orders
 from gitfed.hub.routes import CALLER, RIGHTS, SESSION, Capability, Route, Service, audit_target
 from gitfed.hub.running import Running
-from gitfed.hub.tls import Identity
+from gitfed.hub.tls import TlsIdentity
 from gitfed.model.declared.cluster import Cluster
 
 log = logging.getLogger("gitfed.hub")
@@ -69,7 +69,7 @@ _SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 class Hub:
     """What every capability is given."""
 
-    options: Options
+    options: HubOptions
     running: Running
     folder: Path
     """Of the data directory, for the hub alone."""
@@ -80,7 +80,7 @@ class Hub:
     metrics: tuple[Metric, ...] = ()
     """Of all capabilities."""
     listener: Listener | None = None
-    identity: Identity | None = None
+    identity: TlsIdentity | None = None
     """None: the hub has no TLS."""
     open_session: Callable[[Cluster, Counter[tuple[str, str, str]]], ClusterSession] | None = None
     """How doors reach a member; requests are counted by cluster, method and status. None: nobody is reached."""
@@ -131,12 +131,12 @@ class Hub:
 class Server:
     """`start` and `stop` it in the daemon's loop."""
 
-    def __init__(self, hub: Hub, capabilities: Iterable[Capability], limits: Limits | None = None) -> None:
+    def __init__(self, hub: Hub, capabilities: Iterable[Capability], limits: ConnectionLimits | None = None) -> None:
         """Raises InputError, UsageError when there is no certificate to show."""
         self.hub = hub
         offered = list(capabilities)
         hub.metrics = tuple(metric for capability in offered for metric in capability.metrics)
-        self._identity = Identity(hub.options, hub.folder) if hub.options.secure else None
+        self._identity = TlsIdentity(hub.options, hub.folder) if hub.options.secure else None
         hub.identity = self._identity
         self._services: list[Service] = [service for capability in offered for service in capability.services]
         if self._identity is not None:
@@ -237,13 +237,13 @@ class Server:
         route: Route | None,
         handler: Callable[[web.Request], Awaitable[web.StreamResponse]],
         caller: Caller,
-        session: Session | None,
+        session: BrowserSession | None,
     ) -> web.StreamResponse:
         request[CALLER] = caller
-        if (caller.way is Way.AGENT) != (route is not None and route.agents):
+        if (caller.way is AuthenticationMethod.AGENT) != (route is not None and route.agents):
             audit.info("caller refused", extra={"remote": request.remote, "error": f"{caller.name}: {request.path}"})
             agents_only = "only agents of pulled clusters are answered here"
-            return self._refusal(request, 403, _NO_AGENTS if caller.way is Way.AGENT else agents_only)
+            return self._refusal(request, 403, _NO_AGENTS if caller.way is AuthenticationMethod.AGENT else agents_only)
         rights = request[RIGHTS] = self.hub.rights_of(caller)
         if session is not None:
             request[SESSION] = session
@@ -281,7 +281,7 @@ class Server:
 
     def _watched(self, request: web.Request, caller: Caller) -> contextlib.AbstractContextManager[None]:
         agents = self.hub.authentication.agents
-        if caller.way is not Way.AGENT or agents is None:
+        if caller.way is not AuthenticationMethod.AGENT or agents is None:
             return contextlib.nullcontext()
         return agents.connected(request, caller)
 
@@ -297,7 +297,7 @@ def _may(route: Route, rights: Rights) -> bool:
     return rights.everywhere(route.needs) if route.whole_fleet else rights.any(route.needs)
 
 
-async def _cross_site(request: web.Request, session: Session | None) -> str:
+async def _cross_site(request: web.Request, session: BrowserSession | None) -> str:
     """Why a browser's write is refused; "" when it is not.
 
     Certificates and cookies go along with whatever a page of another site makes a browser send. A browser says where

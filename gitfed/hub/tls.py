@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 
 from gitfed.edges import certificate_pins, certificates, files, no_answer
 from gitfed.errors import UsageError
-from gitfed.hub.options import EVERYWHERE, Options
+from gitfed.hub.options import EVERYWHERE, HubOptions
 
 log = logging.getLogger("gitfed.hub")
 
@@ -26,10 +26,10 @@ _LOOK = 30.0
 """Seconds between two looks at whether a certificate was renewed, or has to be."""
 
 
-class Identity:
+class TlsIdentity:
     """The hub's certificate and its authority, in a folder of the data directory."""
 
-    def __init__(self, options: Options, folder: Path) -> None:
+    def __init__(self, options: HubOptions, folder: Path) -> None:
         """Raises InputError, UsageError."""
         _small_buffers()
         self.authority = certificates.Authority.open(folder)
@@ -102,7 +102,7 @@ def _small_buffers() -> None:
     sslproto.SSLProtocol.max_size = _BUFFER
 
 
-def _names(options: Options) -> list[str]:
+def _names(options: HubOptions) -> list[str]:
     host = urlsplit(options.url).hostname if options.url else None
     own = socket.gethostname()
     given = [] if options.host in EVERYWHERE else [options.host]

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from gitfed.hub.access.caller import Caller, Way
+from gitfed.hub.access.caller import AuthenticationMethod, Caller
 from gitfed.hub.running import Running
 from tests.cli.world import Result, gitfed
 from tests.hub.pages import leading
 from tests.hub.stage import Passwords, Recorded, Staged, ask, staged
 
-KNOWN = [Passwords({f"token-of-{name}": Caller(name, way=Way.OIDC) for name in ("ann", "bob", "eve")})]
+KNOWN = [Passwords({f"token-of-{name}": Caller(name, way=AuthenticationMethod.OIDC) for name in ("ann", "bob", "eve")})]
 
 
 async def _gitfed(hub: Staged, folder: Path, who: str, *words: str) -> Result:

@@ -16,12 +16,12 @@ import aiohttp
 from gitfed.hub import capabilities
 from gitfed.hub.access.agents import Agents
 from gitfed.hub.access.authentication import Authentication, Tokens
-from gitfed.hub.access.caller import Caller, Way
+from gitfed.hub.access.caller import AuthenticationMethod, Caller
 from gitfed.hub.access.sessions import Sessions
 from gitfed.hub.enrolment.ledger_file import LedgerFile
 from gitfed.hub.enrolment.shared_ledger import LedgerStore
-from gitfed.hub.listener import Limits
-from gitfed.hub.options import Options
+from gitfed.hub.listener import ConnectionLimits
+from gitfed.hub.options import HubOptions
 from gitfed.hub.routes import Capability
 from gitfed.hub.running import Running
 from gitfed.hub.server import Hub, Server
@@ -34,8 +34,8 @@ from gitfed.source import repo
 from tests.source.trees import tree
 from tests.support import patience
 
-LOOPBACK = Options("127.0.0.1", 0)
-EVERYWHERE = Options("0.0.0.0", 0)
+LOOPBACK = HubOptions("127.0.0.1", 0)
+EVERYWHERE = HubOptions("0.0.0.0", 0)
 """Not a loopback address, so it has TLS."""
 
 
@@ -110,16 +110,16 @@ class Staged:
 async def staged(
     folder: Path,
     *documents: str,
-    options: Options = LOOPBACK,
+    options: HubOptions = LOOPBACK,
     tokens: Sequence[Tokens] = (),
     names: Iterable[str] = ("ann", "bob"),
     more: Sequence[Capability] = (),
-    limits: Limits | None = None,
+    limits: ConnectionLimits | None = None,
     running: Running | None = None,
     ledger: LedgerStore | None = None,
 ) -> AsyncIterator[Staged]:
     """A hub for this commit. Each of `names` has a bearer token that is their name."""
-    known = Passwords({name: Caller(name, way=Way.OIDC) for name in names})
+    known = Passwords({name: Caller(name, way=AuthenticationMethod.OIDC) for name in names})
     agents = Agents(ledger or LedgerFile(folder / "hub")) if options.secure else None
     running = running or Running(Recorded(snapshot(*documents)))
     hub = Hub(options, running, folder / "hub", Authentication(Sessions(), (known, *tokens), agents))

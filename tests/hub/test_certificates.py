@@ -15,8 +15,8 @@ import pytest
 
 from gitfed.edges.certificates import Authority, Pair
 from gitfed.errors import InputError, UsageError
-from gitfed.hub.options import Options
-from gitfed.hub.tls import Identity
+from gitfed.hub.options import HubOptions
+from gitfed.hub.tls import TlsIdentity
 from tests.hub.stage import EVERYWHERE, get, policy, staged, user
 
 _HOUR = timedelta(hours=1)
@@ -95,7 +95,7 @@ async def test_a_renewed_certificate_of_a_secret_is_shown_without_a_restart(tmp_
         (secret / "tls.key").write_bytes(pair.key)
 
     renew()
-    identity = Identity(Options("127.0.0.1", 0, tls_dir=secret), tmp_path / "hub")
+    identity = TlsIdentity(HubOptions("127.0.0.1", 0, tls_dir=secret), tmp_path / "hub")
     assert not identity.renew()
     renew()
     assert identity.renew()

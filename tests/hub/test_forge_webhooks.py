@@ -21,7 +21,7 @@ import pytest
 from gitfed.errors import UsageError
 from gitfed.hub.forge_webhooks import receive, signatures
 from gitfed.hub.forge_webhooks.receive import Followed
-from gitfed.hub.options import Options
+from gitfed.hub.options import HubOptions
 from gitfed.hub.polling import Polling
 from gitfed.hub.running import Running
 from tests.hub import deliveries, stage
@@ -84,7 +84,7 @@ def secrets(tmp_path: Path, request: pytest.FixtureRequest) -> Path:
 
 @pytest.fixture
 async def forge(tmp_path: Path, secrets: Path) -> AsyncIterator[Forge]:
-    options = Options("127.0.0.1", 0, hook_secret_file=secrets)
+    options = HubOptions("127.0.0.1", 0, hook_secret_file=secrets)
     running = Running(Recorded(snapshot()))
     engine = Engine(running.repo)
     async with staged(tmp_path, options=options, running=running) as hub:

@@ -20,7 +20,7 @@ from aiosmtpd.controller import Controller
 from gitfed.edges.backoff import Backoff
 from gitfed.errors import DeliveryError
 from gitfed.hub.notifications import conditions, interest, messages, notifier, outbox
-from gitfed.hub.notifications.conditions import Condition, Event, Situation
+from gitfed.hub.notifications.conditions import FleetCondition, NotificationEvent, Situation
 from gitfed.hub.notifications.notifier import Notifier
 from gitfed.hub.notifications.outbox import News, Outbox
 from gitfed.hub.running import Running
@@ -61,7 +61,7 @@ def situation(**given: Any) -> Situation:
     return Situation("acme", made, given.pop("decisions", Decisions()), {**UP, **given.pop("facts", {})}, **given)
 
 
-def summaries(found: Mapping[str, Condition]) -> list[str]:
+def summaries(found: Mapping[str, FleetCondition]) -> list[str]:
     return [condition.summary for condition in found.values()]
 
 
@@ -145,8 +145,8 @@ def _at(seconds: float) -> datetime:
     return NOW + timedelta(seconds=seconds)
 
 
-def _down(*, essence: str = "Unknown") -> dict[str, Condition]:
-    found = Condition(Event.UNREACHABLE, "m2", "cluster m2 does not answer", (), ("m2",), essence)
+def _down(*, essence: str = "Unknown") -> dict[str, FleetCondition]:
+    found = FleetCondition(NotificationEvent.UNREACHABLE, "m2", "cluster m2 does not answer", (), ("m2",), essence)
     return {found.key: found}
 
 
@@ -208,7 +208,7 @@ def test_of_a_cluster_that_nobody_looked_at_nothing_is_said_to_be_over() -> None
 
 def test_what_is_less_because_a_cluster_cannot_be_seen_is_no_news() -> None:
     box, spec = Outbox(), declared()
-    held = Condition(Event.HELD, "deletions", "6 changes held", (), ("m1", "m2"), "6")
+    held = FleetCondition(NotificationEvent.HELD, "deletions", "6 changes held", (), ("m1", "m2"), "6")
     less = replace(held, summary="3 changes held", clusters=("m1",), essence="3")
     box.see({held.key: held}, (), _at(0))
     _tell(box, spec, _at(0))
@@ -288,7 +288,7 @@ def test_a_commit_that_was_applied_before_anybody_asked_is_no_news_and_the_next_
 def test_a_destination_that_is_away_for_long_does_not_fill_the_memory() -> None:
     box = Outbox()
     for number in range(outbox.MOST + 50):
-        box.see({f"{number}": Condition(Event.HELD, f"{number}", "")}, (), _at(number))
+        box.see({f"{number}": FleetCondition(NotificationEvent.HELD, f"{number}", "")}, (), _at(number))
     assert len(box.entries) == outbox.MOST
     assert box.dropped == 50
     assert len(box.owed(declared(), _at(9999))) == 100
@@ -298,12 +298,14 @@ def test_a_destination_that_is_away_for_long_does_not_fill_the_memory() -> None:
 
 
 def _news(summary: str = "cluster m2 does not answer", **given: Any) -> News:
-    condition = Condition(given.pop("event", Event.UNREACHABLE), "m2", summary, given.pop("details", ()), ("m2",))
+    condition = FleetCondition(
+        given.pop("event", NotificationEvent.UNREACHABLE), "m2", summary, given.pop("details", ()), ("m2",)
+    )
     return News("a1", condition, NOW, given.pop("ended", None))
 
 
 def test_a_message_for_people() -> None:
-    over = _news("3 changes held", event=Event.HELD, ended=_at(60), details=("no more",))
+    over = _news("3 changes held", event=NotificationEvent.HELD, ended=_at(60), details=("no more",))
     message = messages.lines("acme", [_news(details=("no route to host",)), over])
     assert message.title == "gitfed acme: cluster m2 does not answer (and 1 more)"
     assert message.body == (
@@ -312,8 +314,8 @@ def test_a_message_for_people() -> None:
     )
     assert message.kind == "failure"
     assert messages.lines("acme", [over]).kind == "success"
-    assert messages.lines("acme", [_news(event=Event.HELD)]).kind == "warning"
-    assert messages.lines("acme", [_news(event=Event.APPLIED)]).kind == "info"
+    assert messages.lines("acme", [_news(event=NotificationEvent.HELD)]).kind == "warning"
+    assert messages.lines("acme", [_news(event=NotificationEvent.APPLIED)]).kind == "info"
 
 
 def test_what_others_wrote_calls_nobody_and_links_nowhere() -> None:

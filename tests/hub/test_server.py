@@ -13,10 +13,10 @@ import pytest
 from aiohttp import web
 
 from gitfed.hub import login, routes
-from gitfed.hub.access.caller import Caller, Way
+from gitfed.hub.access.caller import AuthenticationMethod, Caller
 from gitfed.hub.access.rights import Right
-from gitfed.hub.listener import Limits, Listener, is_no_stranger
-from gitfed.hub.options import Options
+from gitfed.hub.listener import ConnectionLimits, Listener, is_no_stranger
+from gitfed.hub.options import HubOptions
 from gitfed.hub.routes import Capability, Route
 from tests.hub import stage
 from tests.hub.stage import ask, get, policy, raw, staged, until, user
@@ -116,7 +116,7 @@ async def test_an_operation_is_one_audit_line(tmp_path: Path, caplog: pytest.Log
 
 
 async def _logged_in(hub: stage.Staged) -> tuple[dict[str, str], str]:
-    token = hub.hub.login_tokens.issue(Caller("ann", way=Way.LOGIN_TOKEN))
+    token = hub.hub.login_tokens.issue(Caller("ann", way=AuthenticationMethod.LOGIN_TOKEN))
     status, text, headers = await ask(hub, "GET", f"/login/token?token={token}")
     assert status == 200
     assert 'content="0;url=/ui"' in text
@@ -138,9 +138,9 @@ async def test_a_login_link_works_once(tmp_path: Path) -> None:
 
 
 async def test_with_tls_on_a_loopback_address_a_browser_may_come_without(tmp_path: Path) -> None:
-    async with staged(tmp_path, VIEWER, options=Options("127.0.0.1", 0, plain_too=True)) as hub:
+    async with staged(tmp_path, VIEWER, options=HubOptions("127.0.0.1", 0, plain_too=True)) as hub:
         assert hub.hub.url == f"https://127.0.0.1:{hub.port}"
-        link = login.link(hub.hub, Caller("ann", way=Way.LOGIN_TOKEN))
+        link = login.link(hub.hub, Caller("ann", way=AuthenticationMethod.LOGIN_TOKEN))
         assert link.startswith("http://127.0.0.1:")
         async with aiohttp.ClientSession(cookie_jar=aiohttp.CookieJar(unsafe=True)) as browser:
             async with browser.get(link) as answer:
@@ -321,7 +321,7 @@ async def test_every_answer_says_that_nothing_may_be_made_of_it(tmp_path: Path) 
 
 
 async def test_who_dribbles_a_request_is_cut_off(tmp_path: Path) -> None:
-    async with staged(tmp_path, limits=Limits(head=0.2)) as hub:
+    async with staged(tmp_path, limits=ConnectionLimits(head=0.2)) as hub:
         letters = [bytes([letter]) for letter in b"GET /livez HTTP/1.1\r\nX: " + b"y" * 100]
         assert await raw(hub, *letters, pause=0.02) == b""
         assert await raw(hub) == b""
@@ -330,20 +330,20 @@ async def test_who_dribbles_a_request_is_cut_off(tmp_path: Path) -> None:
 
 
 async def test_a_connection_that_rests_too_long_after_an_answer_is_closed(tmp_path: Path) -> None:
-    async with staged(tmp_path, limits=Limits(head=0.2)) as hub:
+    async with staged(tmp_path, limits=ConnectionLimits(head=0.2)) as hub:
         answer = await raw(hub, b"GET /livez HTTP/1.1\r\nHost: x\r\n\r\n", b"GET /li")
         assert answer.startswith(b"HTTP/1.1 200 OK")
 
 
 async def test_who_shakes_no_hands_is_cut_off(tmp_path: Path) -> None:
-    async with staged(tmp_path, options=stage.EVERYWHERE, limits=Limits(handshake=0.2)) as hub:
+    async with staged(tmp_path, options=stage.EVERYWHERE, limits=ConnectionLimits(handshake=0.2)) as hub:
         assert await raw(hub) == b""
         assert hub.hub.listener is not None
         assert hub.hub.listener.refused["handshake"] == 1
 
 
 async def test_one_address_has_half_of_all_connections_at_most(tmp_path: Path) -> None:
-    async with staged(tmp_path, limits=Limits(connections=8)) as hub:
+    async with staged(tmp_path, limits=ConnectionLimits(connections=8)) as hub:
         kept = [await asyncio.open_connection("127.0.0.1", hub.port) for _ in range(4)]
         for reader, writer in kept:
             writer.write(b"GET /nothing HTTP/1.1\r\nHost: x\r\n\r\n")
@@ -368,7 +368,7 @@ async def test_connections_of_agents_leave_the_room_to_others(tmp_path: Path) ->
     app = web.Application()
     app.router.add_get("/agent", door)
     app.router.add_get("/", other)
-    served = Listener(app, Limits(connections=4))
+    served = Listener(app, ConnectionLimits(connections=4))
     await served.start("127.0.0.1", 0)
     kept = []
     try:
@@ -390,8 +390,8 @@ async def test_connections_of_agents_leave_the_room_to_others(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("options", [stage.LOOPBACK, stage.EVERYWHERE], ids=["no request", "no handshake"])
-async def test_the_longest_silent_connection_makes_way(tmp_path: Path, options: Options) -> None:
-    async with staged(tmp_path, options=options, limits=Limits(connections=8)) as hub:
+async def test_the_longest_silent_connection_makes_way(tmp_path: Path, options: HubOptions) -> None:
+    async with staged(tmp_path, options=options, limits=ConnectionLimits(connections=8)) as hub:
         kept = [await asyncio.open_connection("127.0.0.1", hub.port) for _ in range(4)]
         await until(lambda: hub.hub.listener is not None and hub.hub.listener.open == 4)
         assert await get(hub, "/livez") == (200, "ok\n")

@@ -19,7 +19,7 @@ from gitfed.edges import oidc
 from gitfed.edges.kube import token_review
 from gitfed.errors import IdentityError, IdentityUnreachable, UsageError
 from gitfed.hub.access.authentication import OidcTokens, ReviewedTokens
-from gitfed.hub.access.caller import Caller, Way
+from gitfed.hub.access.caller import AuthenticationMethod, Caller
 from tests.hub import issuer
 from tests.hub.issuer import Forge
 from tests.hub.stage import get, policy, staged, user
@@ -201,7 +201,9 @@ async def test_the_cluster_around_the_pod_says_whose_a_token_is() -> None:
 async def test_the_cluster_is_asked_once_for_a_token_also_for_a_wrong_one() -> None:
     host: Any = HostCluster()
     tokens = ReviewedTokens(host)
-    good = Caller("system:serviceaccount:monitoring:prometheus", ("system:serviceaccounts",), Way.TOKEN_REVIEW)
+    good = Caller(
+        "system:serviceaccount:monitoring:prometheus", ("system:serviceaccounts",), AuthenticationMethod.TOKEN_REVIEW
+    )
     for _ in range(3):
         assert await tokens.caller("good") == good
         with pytest.raises(IdentityError):

@@ -162,7 +162,7 @@ class Stage:
         """What follows the repository; the future is done when it ends by itself."""
         from gitfed.daemon import wiring
         from gitfed.hub import serve
-        from gitfed.hub.options import Options as HubOptions
+        from gitfed.hub.options import HubOptions
 
         ready: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         settings = wiring.Options(
@@ -363,9 +363,9 @@ class Stage:
 
     def login_link(self) -> str:
         from gitfed.hub import login
-        from gitfed.hub.access.caller import Caller, Way
+        from gitfed.hub.access.caller import AuthenticationMethod, Caller
 
-        return login.link(self.hub, Caller(USER, way=Way.LOGIN_TOKEN))
+        return login.link(self.hub, Caller(USER, way=AuthenticationMethod.LOGIN_TOKEN))
 
     def hints(self, kubeconfig: Path) -> Sequence[Hint]:
         """How to look into what runs on."""

@@ -19,7 +19,7 @@ from typing import Any
 from aiohttp import web
 
 from gitfed.errors import GitfedError, IdentityError, IdentityUnreachable
-from gitfed.hub.access.caller import Caller, Way
+from gitfed.hub.access.caller import AuthenticationMethod, Caller
 from gitfed.hub.enrolment.ledger import Ledger
 from gitfed.hub.enrolment.shared_ledger import LedgerStore
 from gitfed.model import agent_identity
@@ -74,7 +74,7 @@ class Agents:
         if before.shown(agent, serial) is not before:
             await self.ledger.changed(lambda ledger: (ledger.shown(agent, serial), None))
             self.drop_revoked()
-        return Caller(name, groups, Way.AGENT)
+        return Caller(name, groups, AuthenticationMethod.AGENT)
 
     def certificate_ends(self) -> dict[AgentName, datetime]:
         """Until when the certificates count that are in use; none while the ledger cannot be read."""

@@ -26,8 +26,8 @@ from gitfed.edges.kube import token_review
 from gitfed.edges.kube.connection.session import Session as ClusterSession
 from gitfed.errors import IdentityError
 from gitfed.hub.access.agents import Agents, subject_of
-from gitfed.hub.access.caller import Caller, Way
-from gitfed.hub.access.sessions import Session, Sessions
+from gitfed.hub.access.caller import AuthenticationMethod, Caller
+from gitfed.hub.access.sessions import BrowserSession, Sessions
 from gitfed.model import agent_identity
 
 _REMEMBERED = 10.0
@@ -58,7 +58,7 @@ class OidcTokens:
 
     async def caller(self, token: str) -> Caller:
         identity = await self.issuer.identity(token)
-        return Caller(identity.name, identity.groups, Way.OIDC)
+        return Caller(identity.name, identity.groups, AuthenticationMethod.OIDC)
 
     async def close(self) -> None:
         await self.issuer.close()
@@ -96,7 +96,7 @@ class ReviewedTokens:
             if error.retry:
                 raise
             return error
-        return Caller(user, groups, Way.TOKEN_REVIEW)
+        return Caller(user, groups, AuthenticationMethod.TOKEN_REVIEW)
 
     async def close(self) -> None:
         await self._session.close()
@@ -109,7 +109,7 @@ class Authentication:
     agents: Agents | None = None
     """None: this hub knows no agents."""
 
-    async def of(self, request: web.Request) -> tuple[Caller, Session | None] | None:
+    async def of(self, request: web.Request) -> tuple[Caller, BrowserSession | None] | None:
         """None: no credential at all. Raises IdentityError, IdentityUnreachable."""
         certificate = request.get_extra_info("peercert")
         if certificate:
@@ -123,7 +123,7 @@ class Authentication:
         session = self.sessions.find(cookie)
         return (session.caller, session) if session is not None else None
 
-    async def holds(self, request: web.Request, session: Session | None) -> bool:
+    async def holds(self, request: web.Request, session: BrowserSession | None) -> bool:
         """Whether the credential of a request that was let in holds still: for answers that take long."""
         certificate = request.get_extra_info("peercert")
         if certificate:
@@ -144,7 +144,7 @@ class Authentication:
         if not name:
             raise IdentityError("the client certificate names nobody")
         if not agent_identity.claims(name, groups):
-            return Caller(name, groups, Way.CERTIFICATE)
+            return Caller(name, groups, AuthenticationMethod.CERTIFICATE)
         if self.agents is None:
             raise IdentityError("this hub knows no agents")
         return await self.agents.caller(certificate, name, groups)

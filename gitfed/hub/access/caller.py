@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 
-class Way(StrEnum):
+class AuthenticationMethod(StrEnum):
     """How a caller proved who they are."""
 
     CERTIFICATE = "certificate"
@@ -23,4 +23,4 @@ class Caller:
 
     name: str
     groups: tuple[str, ...] = ()
-    way: Way = Way.CERTIFICATE
+    way: AuthenticationMethod = AuthenticationMethod.CERTIFICATE

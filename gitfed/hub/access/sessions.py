@@ -18,7 +18,7 @@ _MOST = 10_000
 
 
 @dataclass(slots=True)
-class Session:
+class BrowserSession:
     caller: Caller
     ends: float
     csrf: str = field(default_factory=lambda: secrets.token_urlsafe(32), repr=False)
@@ -28,7 +28,7 @@ class Session:
 class Sessions:
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._by_id: dict[str, Session] = {}
+        self._by_id: dict[str, BrowserSession] = {}
 
     def begin(self, caller: Caller, *, ends_in: float = _LIFE) -> str:
         """The id of a new session: the cookie's value."""
@@ -38,10 +38,10 @@ class Sessions:
             while len(self._by_id) >= _MOST:
                 self._by_id.pop(next(iter(self._by_id)))
         name = secrets.token_urlsafe(32)
-        self._by_id[name] = Session(caller, now + min(ends_in, _LIFE), used=now)
+        self._by_id[name] = BrowserSession(caller, now + min(ends_in, _LIFE), used=now)
         return name
 
-    def find(self, name: str) -> Session | None:
+    def find(self, name: str) -> BrowserSession | None:
         session = self._by_id.get(name)
         now = self._clock()
         if session is None:
@@ -57,12 +57,12 @@ class Sessions:
         if session is not None:
             session.ends = 0.0
 
-    def lives(self, session: Session) -> bool:
+    def lives(self, session: BrowserSession) -> bool:
         """Whether it would still be found; to ask this is no use of it."""
         return self._alive(session, self._clock())
 
     @staticmethod
-    def _alive(session: Session, now: float) -> bool:
+    def _alive(session: BrowserSession, now: float) -> bool:
         return now < session.ends and now - session.used < _IDLE
 
 

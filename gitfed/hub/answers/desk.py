@@ -49,7 +49,7 @@ _WORTH_PACKING = 1024
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class FormedAnswer:
     """What is sent."""
 
     body: bytes
@@ -59,7 +59,7 @@ class Answer:
     """Equal bodies have equal ones."""
 
     @classmethod
-    def of(cls, body: bytes, *, packs: bool = True) -> Answer:
+    def of(cls, body: bytes, *, packs: bool = True) -> FormedAnswer:
         packed = gzip.compress(body, compresslevel=1, mtime=0) if packs and len(body) >= _WORTH_PACKING else b""
         return cls(body, packed, hashlib.sha256(body).hexdigest()[:32])
 
@@ -70,7 +70,7 @@ class Answer:
 
 @dataclass(slots=True)
 class _Kept:
-    answer: Answer
+    answer: FormedAnswer
     generation: int
     turn: int
     formed: float
@@ -78,7 +78,7 @@ class _Kept:
 
 @dataclass(frozen=True, slots=True)
 class _Forming:
-    task: asyncio.Task[Answer]
+    task: asyncio.Task[FormedAnswer]
     turn: int
 
 
@@ -135,7 +135,7 @@ class Desk:
 
     async def answer(
         self, question: Hashable, form: Callable[[], bytes], *, heavy: bool = False, since: int = 0, packs: bool = True
-    ) -> Answer:
+    ) -> FormedAnswer:
         """What `form` makes in a thread. Equal questions are formed once; who asks puts everything into the question
         that the answer depends on, but for the moment. `since`: the answer knows of this turn. `packs`: it may be sent
         by gzip. Raises TooBusy, and what `form` raises."""
@@ -152,7 +152,7 @@ class Desk:
                 raise TooBusy("too much is asked for at a time", hint="try again in some seconds")
             # What is formed is of this moment, whenever its turn comes.
             made = functools.partial(_Kept, generation=self._generation, turn=self._turns, formed=self._clock())
-            task = asyncio.create_task(self._form(question, lambda: Answer.of(form(), packs=packs), line, made))
+            task = asyncio.create_task(self._form(question, lambda: FormedAnswer.of(form(), packs=packs), line, made))
             forming = self._forming[question] = _Forming(task, self._turns)
             task.add_done_callback(lambda done: self._formed(question, done))
         return await asyncio.shield(forming.task)
@@ -182,13 +182,13 @@ class Desk:
             await asyncio.sleep(_STEP)
 
     async def _form(
-        self, question: Hashable, form: Callable[[], Answer], line: _Line, made: Callable[[Answer], _Kept]
-    ) -> Answer:
+        self, question: Hashable, form: Callable[[], FormedAnswer], line: _Line, made: Callable[[FormedAnswer], _Kept]
+    ) -> FormedAnswer:
         answer = await self._in_line(form, line)
         self._keep(question, made(answer))
         return answer
 
-    def _formed(self, question: Hashable, task: asyncio.Task[Answer]) -> None:
+    def _formed(self, question: Hashable, task: asyncio.Task[FormedAnswer]) -> None:
         forming = self._forming.get(question)
         if forming is not None and forming.task is task:
             del self._forming[question]

@@ -24,7 +24,7 @@ _BEAT = 1.0
 
 
 @dataclass(slots=True)
-class Entry:
+class FeedEvent:
     number: int
     name: str
     """plan, result, cluster or source."""
@@ -51,7 +51,7 @@ class Feed:
         self._beat = beat
         self._life = secrets.token_hex(4)
         """Numbers begin at 1 in every process."""
-        self._entries: deque[Entry] = deque(maxlen=most)
+        self._entries: deque[FeedEvent] = deque(maxlen=most)
         self._number = 0
         self._news = asyncio.Event()
         self._turned = False
@@ -75,7 +75,7 @@ class Feed:
         number = int(text)
         return number if self._number - len(self._entries) <= number <= self._number else None
 
-    def after(self, number: int) -> list[Entry] | None:
+    def after(self, number: int) -> list[FeedEvent] | None:
         """What came after an event; None: some of it is gone."""
         missing = self._number - number
         if missing > len(self._entries):
@@ -133,7 +133,7 @@ class Feed:
 
     def _add(self, name: str, data: Mapping[str, Any], cluster: str = "", namespace: str | None = None) -> None:
         self._number += 1
-        self._entries.append(Entry(self._number, name, data, cluster, namespace))
+        self._entries.append(FeedEvent(self._number, name, data, cluster, namespace))
         self._wake()
 
     def _wake(self) -> None:

@@ -11,9 +11,9 @@ from pydantic import TypeAdapter
 import gitfed
 from gitfed.hub import refusal
 from gitfed.hub.answers import query
-from gitfed.hub.answers.desk import Answer
+from gitfed.hub.answers.desk import FormedAnswer
 from gitfed.hub.api import operations, reading, resources
-from gitfed.hub.api.operations import Operation
+from gitfed.hub.api.operations import OrderEndpoint
 from gitfed.hub.api.resources import Parameter, Resource
 from gitfed.views import happening, ordered, written
 
@@ -80,8 +80,8 @@ async def handle(request: web.Request) -> web.StreamResponse:
 
 
 @functools.cache
-def _written() -> Answer:
-    return Answer.of(written.json_bytes(document()))
+def _written() -> FormedAnswer:
+    return FormedAnswer.of(written.json_bytes(document()))
 
 
 def _schemas(types: list[Any]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
@@ -122,7 +122,9 @@ def _operation(resource: Resource, answer: dict[str, Any], refused: dict[str, An
     }
 
 
-def _post(operation: Operation, body: dict[str, Any], order: dict[str, Any], refused: dict[str, Any]) -> dict[str, Any]:
+def _post(
+    operation: OrderEndpoint, body: dict[str, Any], order: dict[str, Any], refused: dict[str, Any]
+) -> dict[str, Any]:
     token = {
         "name": "X-CSRF-Token",
         "in": "header",

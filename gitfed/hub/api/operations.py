@@ -56,7 +56,7 @@ class Approve(View):
 
 
 @dataclass(frozen=True, slots=True)
-class Operation:
+class OrderEndpoint:
     name: str
     body: Any
     summary: str
@@ -64,22 +64,22 @@ class Operation:
 
 
 ALL = (
-    Operation(
+    OrderEndpoint(
         "suspend",
         Suspend,
         "Stop writing to an object, a cluster, or everything.",
         lambda orders, giver, body: orders.suspend(giver, **body),
     ),
-    Operation(
+    OrderEndpoint(
         "resume", Resume, "Take back what was suspended.", lambda orders, giver, body: orders.resume(giver, **body)
     ),
-    Operation(
+    OrderEndpoint(
         "reconcile",
         Reconcile,
         "Look anew, try again what failed, and repair drift, once.",
         lambda orders, giver, body: orders.reconcile(giver, body.get("what", ()), namespace=body.get("namespace", "")),
     ),
-    Operation(
+    OrderEndpoint(
         "approve",
         Approve,
         "Let through what gates hold, of exactly the plan that waits.",
@@ -101,7 +101,7 @@ def routes_of(hub: Hub) -> list[Route]:
     ]
 
 
-def _handler(hub: Hub, operation: Operation) -> routes.Handler:
+def _handler(hub: Hub, operation: OrderEndpoint) -> routes.Handler:
     form: TypeAdapter[Any] = TypeAdapter(operation.body)
 
     async def handle(request: web.Request) -> web.StreamResponse:
@@ -110,7 +110,7 @@ def _handler(hub: Hub, operation: Operation) -> routes.Handler:
     return handle
 
 
-async def _take(hub: Hub, operation: Operation, form: TypeAdapter[Any], request: web.Request) -> web.StreamResponse:
+async def _take(hub: Hub, operation: OrderEndpoint, form: TypeAdapter[Any], request: web.Request) -> web.StreamResponse:
     if request.content_type != reading.JSON:
         return refusal.answer(request, 415, f"the body is {reading.JSON}, and its Content-Type says so")
     try:

@@ -8,7 +8,7 @@ from aiohttp import web
 
 from gitfed import errors
 from gitfed.hub import refusal, routes
-from gitfed.hub.answers.desk import Answer, Desk
+from gitfed.hub.answers.desk import Desk, FormedAnswer
 from gitfed.hub.api import resources
 from gitfed.hub.api.resources import Resource
 from gitfed.hub.server import Hub
@@ -58,7 +58,7 @@ async def refusing(request: web.Request, answer: Awaitable[web.StreamResponse]) 
         return refusal.answer(request, status, error.message, headers, hint=error.hint)
 
 
-def sent(request: web.Request, answer: Answer, content_type: str) -> web.StreamResponse:
+def sent(request: web.Request, answer: FormedAnswer, content_type: str) -> web.StreamResponse:
     """The answer, or that it is the one that the client has."""
     tag = f'W/"{answer.tag}"'
     headers = {

@@ -31,7 +31,7 @@ from gitfed.views import (
 )
 
 PREFIX = "/api/v1"
-Form: TypeAlias = Callable[[Moment, Sight, "Asked"], Any]
+Form: TypeAlias = Callable[[Moment, Sight, "RequestParameters"], Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class Parameter:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class RequestParameters:
     """Parameters of one request; equal ones have equal answers."""
 
     query: Query
@@ -85,15 +85,15 @@ OBJECT = Parameter("object", "`KIND/NAMESPACE/NAME`, as on the command line: `de
 PAGED = (LIMIT, CONTINUE)
 
 
-def _key(moment: Moment, sight: Sight, asked: Asked) -> ObjectKey:
+def _key(moment: Moment, sight: Sight, asked: RequestParameters) -> ObjectKey:
     return single.key_of(moment, sight, asked.object, asked.query.namespace)
 
 
-def _perhaps(moment: Moment, sight: Sight, asked: Asked) -> ObjectKey | None:
+def _perhaps(moment: Moment, sight: Sight, asked: RequestParameters) -> ObjectKey | None:
     return _key(moment, sight, asked) if asked.object else None
 
 
-def _events(moment: Moment, sight: Sight, asked: Asked) -> history.EventList:
+def _events(moment: Moment, sight: Sight, asked: RequestParameters) -> history.EventList:
     events, query = timeline.events(moment, sight, _perhaps(moment, sight, asked), commits=history.COMMITS), asked.query
     return {
         **events,
@@ -272,7 +272,7 @@ _MEMBERS = {"q": "text", "continue": "after"}
 _WHAT_IF = {"healthyAfter": "healthy_after", "nMinusOne": "each"}
 
 
-def asked(resource: Resource, given: Mapping[str, list[str]], name: str) -> Asked:
+def asked(resource: Resource, given: Mapping[str, list[str]], name: str) -> RequestParameters:
     """The parameters of a request. `name`: what stands for `{object}`. Raises UsageError."""
     allowed = {parameter.name: parameter for parameter in resource.parameters}
     query: dict[str, Any] = {}
@@ -291,7 +291,7 @@ def asked(resource: Resource, given: Mapping[str, list[str]], name: str) -> Aske
             what_if[_WHAT_IF.get(parameter, parameter)] = value
         else:
             query[_MEMBERS.get(parameter, parameter)] = value
-    return Asked(Query(**query), object_name, rehearse.WhatIf(**what_if))
+    return RequestParameters(Query(**query), object_name, rehearse.WhatIf(**what_if))
 
 
 def _value(parameter: Parameter, values: list[str]) -> str | int | bool | tuple[str, ...]:

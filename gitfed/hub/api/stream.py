@@ -15,7 +15,7 @@ from gitfed.hub import refusal, routes
 from gitfed.hub.access.rights import Right, Rights
 from gitfed.hub.answers.sight import Sight
 from gitfed.hub.api import reading
-from gitfed.hub.api.feed import Entry, Feed
+from gitfed.hub.api.feed import Feed, FeedEvent
 from gitfed.hub.server import Hub
 from gitfed.views import written
 
@@ -25,7 +25,7 @@ _PARAMETERS = ("namespace", "cluster")
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class StreamLimits:
     heartbeat: float = 15.0
     """Seconds without an event after which a comment is sent, and the credential is looked at again."""
     patience: float = 30.0
@@ -35,8 +35,8 @@ class Limits:
 
 
 class Streams:
-    def __init__(self, hub: Hub, feed: Feed, limits: Limits | None = None) -> None:
-        self.limits = limits or Limits()
+    def __init__(self, hub: Hub, feed: Feed, limits: StreamLimits | None = None) -> None:
+        self.limits = limits or StreamLimits()
         self._hub = hub
         self._feed = feed
         self._open: Counter[str] = Counter()
@@ -127,7 +127,7 @@ class Streams:
             await answer.write(data)
 
 
-def _is_for(entry: Entry, sight: Sight, asked: Mapping[str, str]) -> bool:
+def _is_for(entry: FeedEvent, sight: Sight, asked: Mapping[str, str]) -> bool:
     """Events about no cluster and no object are for every caller, except sentences about the source."""
     if entry.name == "source" and not sight.everything:
         return False

@@ -21,7 +21,7 @@ from gitfed.http_relay.reverse import MOST
 from gitfed.hub.access.rights import Right
 from gitfed.hub.doors.cached import SearchDoor
 from gitfed.hub.doors.fleet import FleetDoor
-from gitfed.hub.doors.reach import Reach
+from gitfed.hub.doors.reach import MemberSessions
 from gitfed.hub.doors.relay import LARGEST, Relay
 from gitfed.hub.doors.single import SingleDoor
 from gitfed.hub.metric import Metric
@@ -38,10 +38,10 @@ _METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 
 
 def capability(hub: Hub) -> Capability:
-    reach = Reach(hub)
+    reach = MemberSessions(hub)
     relay = Relay(hub)
     # Its requests are the hub's own, and are not counted as passed on.
-    reading = Reach(hub, acts_as=agent_identity.SEARCH, spares=_FOR_CALLERS)
+    reading = MemberSessions(hub, acts_as=agent_identity.SEARCH, spares=_FOR_CALLERS)
     copying = Copying(hub.credentials_dir)
     cache = Cache(reading, copies=copying)
     search = SearchDoor(hub, cache)

@@ -28,7 +28,7 @@ _AT_ONCE = 16
 
 
 @dataclass(frozen=True, slots=True)
-class Answered:
+class MemberAnswer:
     cluster: str
     status: int = 0
     """0: it did not answer."""
@@ -42,7 +42,9 @@ class Answered:
         return self.status in (200, 201) and isinstance(self.body, Mapping)
 
 
-async def ask(request: web.Request, session: Session, target: str, accept: str, given: bytes | None = None) -> Answered:
+async def ask(
+    request: web.Request, session: Session, target: str, accept: str, given: bytes | None = None
+) -> MemberAnswer:
     """GET, or POST of what is `given`, in the name of who sent `request`. What a member refuses and what it cannot
     answer are answers, too."""
     caller = routes.caller(request)
@@ -55,25 +57,25 @@ async def ask(request: web.Request, session: Session, target: str, accept: str, 
     try:
         answer = await session.begin(method, target, sent, given, seconds=ANSWER, idle=ANSWER)
     except ClusterError as error:
-        return Answered(session.cluster, error=error.message)
+        return MemberAnswer(session.cluster, error=error.message)
     try:
         if refused := relay.why_refused(session, answer):
-            return Answered(session.cluster, error=refused)
+            return MemberAnswer(session.cluster, error=refused)
         data = bytearray()
         async for part in answer.content.iter_any():
             data += part
             if len(data) > _LARGEST:
-                return Answered(session.cluster, error=f"cluster {session.cluster}: it answers too much")
+                return MemberAnswer(session.cluster, error=f"cluster {session.cluster}: it answers too much")
         body = _json(data, answer.status)
     except translate.NO_ANSWER as error:
         told = translate.unreachable(session.cluster, error, server=session.connection.server)
-        return Answered(session.cluster, error=told.message)
+        return MemberAnswer(session.cluster, error=told.message)
     except ValueError:
-        return Answered(session.cluster, error=f"cluster {session.cluster}: its answer is no JSON")
+        return MemberAnswer(session.cluster, error=f"cluster {session.cluster}: its answer is no JSON")
     finally:
         end(answer)
     message = "" if answer.status in (200, 201) else f"cluster {session.cluster}: {_message(body, answer.status)}"
-    return Answered(session.cluster, answer.status, body, answer.headers.get("Content-Type", ""), message)
+    return MemberAnswer(session.cluster, answer.status, body, answer.headers.get("Content-Type", ""), message)
 
 
 def _json(data: bytes | bytearray, status: int) -> Any:
@@ -88,11 +90,11 @@ def _json(data: bytes | bytearray, status: int) -> Any:
 
 async def ask_all(
     request: web.Request, sessions: Iterable[Session], target: str, accept: str, given: bytes | None = None
-) -> list[Answered]:
+) -> list[MemberAnswer]:
     """In the order of `sessions`."""
     gate = asyncio.Semaphore(_AT_ONCE)
 
-    async def ask_one(session: Session) -> Answered:
+    async def ask_one(session: Session) -> MemberAnswer:
         async with gate:
             return await ask(request, session, target, accept, given)
 

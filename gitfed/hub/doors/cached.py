@@ -27,7 +27,7 @@ from gitfed.hub.access.rights import Right, Rights
 from gitfed.hub.doors import entry
 from gitfed.hub.doors.scope import Scope
 from gitfed.hub.search import stored_object
-from gitfed.hub.search.access_reviews import AccessReviews, Verdict
+from gitfed.hub.search.access_reviews import AccessReview, AccessReviews
 from gitfed.hub.search.cache import Cache, Kept
 from gitfed.hub.search.collection import Collection, Filter
 from gitfed.hub.server import Hub
@@ -39,7 +39,7 @@ _FIELDS = {"metadata.name": "name", "metadata.namespace": "namespace"}
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class CachedPart:
     """What one cluster has for an answer."""
 
     kept: Kept
@@ -181,7 +181,7 @@ class SearchDoor:
             return None
         return self._one(whole, wanted, scope) if about.name else _list(whole, wanted, scope)
 
-    def _one(self, parts: list[Part], wanted: Filter, scope: Scope) -> web.Response | None:
+    def _one(self, parts: list[CachedPart], wanted: Filter, scope: Scope) -> web.Response | None:
         """None unless exactly one cluster has it: members say what is to be said then."""
         matching = [
             (part, collection, stored)
@@ -194,11 +194,11 @@ class SearchDoor:
         part, collection, stored = matching[0]
         return _json(stored_object.text(stored, collection.head, part.kept.cluster), scope)
 
-    async def _verdicts(self, request: web.Request, about: RequestInfo, kept: Iterable[Kept]) -> list[Verdict]:
+    async def _verdicts(self, request: web.Request, about: RequestInfo, kept: Iterable[Kept]) -> list[AccessReview]:
         gate = asyncio.Semaphore(_AT_ONCE)
         caller = routes.caller(request)
 
-        async def ask(session: Session) -> Verdict:
+        async def ask(session: Session) -> AccessReview:
             async with gate:
                 return await self.reviews.of(session, caller, about, "get" if about.name else "list")
 
@@ -241,7 +241,7 @@ def _may(rights: Rights, cluster: str, about: RequestInfo) -> bool:
     return rights.on_object(Right.VIEW, cluster, about.namespace)
 
 
-def _part(kept: Kept | None, about: RequestInfo) -> Part | None:
+def _part(kept: Kept | None, about: RequestInfo) -> CachedPart | None:
     """None for what is not wholly and freshly at hand."""
     if kept is None or kept.resource is None:
         return None
@@ -249,7 +249,11 @@ def _part(kept: Kept | None, about: RequestInfo) -> Part | None:
         collections = kept.covering("")
     else:
         collections = kept.covering(about.namespace) if about.namespace else []
-    return Part(kept, collections) if collections and all(collection.is_current for collection in collections) else None
+    return (
+        CachedPart(kept, collections)
+        if collections and all(collection.is_current for collection in collections)
+        else None
+    )
 
 
 def _chunks(kept: Kept, about: RequestInfo, wanted: Filter) -> Iterable[bytes]:
@@ -259,7 +263,7 @@ def _chunks(kept: Kept, about: RequestInfo, wanted: Filter) -> Iterable[bytes]:
             yield chunk
 
 
-def _list(parts: list[Part], wanted: Filter, scope: Scope) -> web.Response:
+def _list(parts: list[CachedPart], wanted: Filter, scope: Scope) -> web.Response:
     own = {part.kept.cluster: part.collections[0].version for part in parts}
     first = parts[0].kept.resource
     assert first is not None

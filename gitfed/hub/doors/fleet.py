@@ -29,9 +29,9 @@ from gitfed.fleet_api.request import RequestInfo
 from gitfed.http_relay import passing
 from gitfed.hub import refusal, routes
 from gitfed.hub.doors import asking, entry, relay, scope
-from gitfed.hub.doors.asking import Answered
+from gitfed.hub.doors.asking import MemberAnswer
 from gitfed.hub.doors.cached import SearchDoor
-from gitfed.hub.doors.reach import Reach
+from gitfed.hub.doors.reach import MemberSessions
 from gitfed.hub.doors.relay import Relay
 from gitfed.hub.doors.scope import Scope
 from gitfed.hub.doors.watch import Watch
@@ -44,7 +44,7 @@ _OWN_WORDS = ("limit", "continue", "resourceVersion", "resourceVersionMatch")
 
 
 class FleetDoor:
-    def __init__(self, hub: Hub, reach: Reach, passing: Relay, cached: SearchDoor) -> None:
+    def __init__(self, hub: Hub, reach: MemberSessions, passing: Relay, cached: SearchDoor) -> None:
         self._hub = hub
         self._cached = cached
         self._reach = reach
@@ -114,7 +114,7 @@ class FleetDoor:
             return refusal.answer(request, 400, "limit is a number")
         page = paging.Page(clusters.names, int(limit), given.get("resourceVersion") or "", place)
         by_name = {session.cluster: session for session in clusters.sessions}
-        bad: list[Answered] = []
+        bad: list[MemberAnswer] = []
         while (asked := page.ask()) is not None:
             target = _part(request, about, asked)
             answer = await asking.ask(request, by_name[asked.cluster], target, _accepted(request))
@@ -232,8 +232,8 @@ def _part(request: web.Request, about: RequestInfo, asked: paging.Ask) -> str:
 
 
 def _one_of(
-    request: web.Request, about: RequestInfo, answers: list[Answered], asked_clusters: Scope
-) -> Answered | web.Response:
+    request: web.Request, about: RequestInfo, answers: list[MemberAnswer], asked_clusters: Scope
+) -> MemberAnswer | web.Response:
     """The cluster that has the object, or why there is not one."""
     good = [answer for answer in answers if answer.good]
     silent = [answer.error for answer in answers if answer.status not in (200, 403, 404)]
@@ -250,7 +250,7 @@ def _one_of(
     return _none(request, answers)
 
 
-def _none(request: web.Request, answers: list[Answered]) -> web.Response:
+def _none(request: web.Request, answers: list[MemberAnswer]) -> web.Response:
     """No cluster has an answer: the reason that weighs most, in the words of a cluster."""
     for code in (403, 404):
         said = next((answer for answer in answers if answer.status == code), None)

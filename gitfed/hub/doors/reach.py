@@ -19,7 +19,7 @@ from gitfed.model.base import ClusterName
 from gitfed.model.declared.cluster import Cluster
 
 
-class Reach:
+class MemberSessions:
     def __init__(self, hub: Hub, *, acts_as: str = "", spares: int = 0) -> None:
         """`acts_as`: the user that the hub's own requests act as in pulled clusters. `spares`: how many of an agent's
         streams are left to others."""

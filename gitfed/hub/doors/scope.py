@@ -14,7 +14,7 @@ from gitfed.errors import CredentialsError, NotThere
 from gitfed.fleet_api.request import RequestInfo
 from gitfed.hub.access.rights import Rights
 from gitfed.hub.doors import entry
-from gitfed.hub.doors.reach import Reach
+from gitfed.hub.doors.reach import MemberSessions
 from gitfed.hub.server import Hub
 from gitfed.model.fleet import Reach as Health
 
@@ -38,7 +38,7 @@ class Scope:
             yield "Warning", f'299 gitfed "{"".join(letter if letter.isprintable() else " " for letter in quoted)}"'
 
 
-def of(hub: Hub, reach: Reach, rights: Rights, about: RequestInfo) -> Scope | None:
+def of(hub: Hub, reach: MemberSessions, rights: Rights, about: RequestInfo) -> Scope | None:
     """None: there is no cluster that the caller may enter for this."""
     made, any_of_them = Scope(), False
     facts = hub.running.facts

@@ -8,13 +8,13 @@ from gitfed.errors import CredentialsError, NotThere
 from gitfed.fleet_api import request as api_request
 from gitfed.hub import refusal, routes
 from gitfed.hub.doors import entry
-from gitfed.hub.doors.reach import Reach
+from gitfed.hub.doors.reach import MemberSessions
 from gitfed.hub.doors.relay import Relay
 from gitfed.hub.server import Hub
 
 
 class SingleDoor:
-    def __init__(self, hub: Hub, reach: Reach, relay: Relay) -> None:
+    def __init__(self, hub: Hub, reach: MemberSessions, relay: Relay) -> None:
         self._hub = hub
         self._reach = reach
         self._relay = relay

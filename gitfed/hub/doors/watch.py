@@ -26,7 +26,7 @@ from gitfed.fleet_api.request import RequestInfo, is_true
 from gitfed.fleet_api.watching import Merged
 from gitfed.hub import refusal, routes
 from gitfed.hub.doors import asking, relay, scope
-from gitfed.hub.doors.reach import Reach
+from gitfed.hub.doors.reach import MemberSessions
 from gitfed.hub.doors.scope import Scope
 from gitfed.hub.server import Hub
 
@@ -52,7 +52,7 @@ class _Stream:
 
 
 class Watch:
-    def __init__(self, hub: Hub, reach: Reach) -> None:
+    def __init__(self, hub: Hub, reach: MemberSessions) -> None:
         self._hub = hub
         self._reach = reach
         self._texts = EventTexts()
@@ -72,7 +72,7 @@ class Watch:
             failed = {
                 session.cluster: answer
                 for session, answer in zip(clusters.sessions, opened, strict=True)
-                if isinstance(answer, asking.Answered)
+                if isinstance(answer, asking.MemberAnswer)
             }
             if gone := next((refusing for refusing in failed.values() if refusing.status == 410), None):
                 return refusal.answer(request, 410, gone.error)
@@ -115,7 +115,7 @@ class Watch:
 
     async def _open(
         self, request: web.Request, about: RequestInfo, session: Session, told: str
-    ) -> _Stream | asking.Answered:
+    ) -> _Stream | asking.MemberAnswer:
         own = ("resourceVersion", _BOOKMARKS)
         query = [(name, value) for name, value in request.query.items() if name not in own]
         query.append((_BOOKMARKS, "true"))
@@ -135,12 +135,12 @@ class Watch:
         try:
             answer = await session.begin("GET", f"{path}?{urlencode(query)}", sent, seconds=asking.ANSWER)
         except ClusterError as error:
-            return asking.Answered(session.cluster, error=error.message)
+            return asking.MemberAnswer(session.cluster, error=error.message)
         if answer.status == 200:
             return _Stream(session, answer, first)
         try:
             why = relay.why_refused(session, answer)
-            return asking.Answered(
+            return asking.MemberAnswer(
                 session.cluster,
                 0 if why else answer.status,
                 error=why or (f"cluster {session.cluster}: {await asking.said(answer)}"),
@@ -148,7 +148,9 @@ class Watch:
         finally:
             give_up(answer)
 
-    async def _listed(self, request: web.Request, about: RequestInfo, session: Session, form: str) -> asking.Answered:
+    async def _listed(
+        self, request: web.Request, about: RequestInfo, session: Session, form: str
+    ) -> asking.MemberAnswer:
         query = [(name, value) for name, value in request.query.items() if name in _SELECTORS]
         return await asking.ask(request, session, f"{about.collection}?{urlencode(query)}", form)
 

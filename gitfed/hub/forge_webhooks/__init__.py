@@ -14,7 +14,7 @@ from gitfed.edges import git
 from gitfed.hub.forge_webhooks import payloads, receive, signatures
 from gitfed.hub.forge_webhooks.receive import Followed, Receiver
 from gitfed.hub.metric import Metric, Sample
-from gitfed.hub.recorded import Recorded
+from gitfed.hub.recorded import RecordedFleet
 from gitfed.hub.routes import Capability, Handler, Route
 from gitfed.hub.running import Running
 from gitfed.hub.server import Hub
@@ -87,7 +87,7 @@ def _look(running: Running) -> None:
         return
     if running.tell_leader is not None:
         running.tell_leader()
-    if isinstance(running.recorded, Recorded):
+    if isinstance(running.recorded, RecordedFleet):
         running.recorded.look_soon()
 
 

@@ -26,7 +26,7 @@ from aiohttp import web
 from gitfed.errors import UsageError
 from gitfed.hub.forge_webhooks import payloads, signatures
 from gitfed.hub.forge_webhooks.payloads import Delivery
-from gitfed.hub.forge_webhooks.replays import Replays, Seen
+from gitfed.hub.forge_webhooks.replays import Repetition, Replays
 from gitfed.hub.polling import Polling
 
 log = logging.getLogger("gitfed.hub")
@@ -55,7 +55,7 @@ class Outcome(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class DeliveryResult:
     status: int
     outcome: Outcome
     text: str
@@ -116,55 +116,55 @@ class Receiver:
         self._tell(forge, request, answer)
         return web.Response(status=answer.status, text=f"{answer.text}\n")
 
-    async def _judge(self, forge: str, request: web.Request) -> Answer:
+    async def _judge(self, forge: str, request: web.Request) -> DeliveryResult:
         for name in (*signatures.headers_of(forge), *payloads.headers_of(forge)):
             if len(request.headers.getall(name, ())) > 1:
-                return Answer(400, Outcome.MALFORMED, f"the header {name} stands twice")
+                return DeliveryResult(400, Outcome.MALFORMED, f"the header {name} stands twice")
         if self._reading >= _MOST_AT_ONCE:
-            return Answer(503, Outcome.BUSY, "too many deliveries at a time")
+            return DeliveryResult(503, Outcome.BUSY, "too many deliveries at a time")
         self._reading += 1
         try:
             async with asyncio.timeout(_PATIENCE):
                 body = await request.read()
         except TimeoutError:
-            return Answer(408, Outcome.MALFORMED, "the body did not come in time")
+            return DeliveryResult(408, Outcome.MALFORMED, "the body did not come in time")
         finally:
             self._reading -= 1
         try:
             secrets = self._secrets.now()
         except UsageError as error:
             log.error("no delivery of a forge can be judged", extra={"error": str(error)})
-            return Answer(503, Outcome.BUSY, "the secret cannot be read now")
+            return DeliveryResult(503, Outcome.BUSY, "the secret cannot be read now")
         if not signatures.holds(forge, request.headers, body, secrets, time.time()):
-            return Answer(401, Outcome.FORGED, "the signature does not hold")
+            return DeliveryResult(401, Outcome.FORGED, "the signature does not hold")
         delivery = payloads.read(forge, request.headers, request.content_type, body)
         if isinstance(delivery, str):
-            return Answer(400, Outcome.MALFORMED, delivery)
+            return DeliveryResult(400, Outcome.MALFORMED, delivery)
         seen = self._replays.look(forge, body, delivery.ids)
-        if seen is not Seen.NEVER:
-            if seen is Seen.UNDER_ANOTHER_ID:
+        if seen is not Repetition.NEVER:
+            if seen is Repetition.UNDER_ANOTHER_ID:
                 self._polling.doubt()
-            return Answer(200, Outcome.REPLAYED, "this came before", delivery)
+            return DeliveryResult(200, Outcome.REPLAYED, "this came before", delivery)
         return self._heed(delivery)
 
-    def _heed(self, delivery: Delivery) -> Answer:
+    def _heed(self, delivery: Delivery) -> DeliveryResult:
         if delivery.ping:
-            return Answer(200, Outcome.PING, "pong", delivery)
+            return DeliveryResult(200, Outcome.PING, "pong", delivery)
         if not delivery.refs:
-            return Answer(200, Outcome.IGNORED, "only pushes matter here", delivery)
+            return DeliveryResult(200, Outcome.IGNORED, "only pushes matter here", delivery)
         followed = self._followed()
         if not followed.has_repository(delivery.repository):
-            return Answer(200, Outcome.IGNORED, "another repository is followed", delivery)
+            return DeliveryResult(200, Outcome.IGNORED, "another repository is followed", delivery)
         ours = [ref for ref in delivery.refs if ref in followed.branches]
         if followed.branches and not ours:
-            return Answer(200, Outcome.IGNORED, "another branch is followed", delivery)
+            return DeliveryResult(200, Outcome.IGNORED, "another branch is followed", delivery)
         if followed.source in (*ours, ""):
             self._polling.delivered()
         self._look_soon()
         if followed.standing_by:
             then = "is told" if followed.hands_on else "finds it with the next poll"
-            return Answer(202, Outcome.STANDING_BY, f"this one stands by: who leads {then}", delivery)
-        return Answer(202, Outcome.ACCEPTED, "gitfed looks at the repository", delivery)
+            return DeliveryResult(202, Outcome.STANDING_BY, f"this one stands by: who leads {then}", delivery)
+        return DeliveryResult(202, Outcome.ACCEPTED, "gitfed looks at the repository", delivery)
 
     def _look_soon(self) -> None:
         """At once, or with the others that come in a swarm."""
@@ -186,7 +186,7 @@ class Receiver:
             stack.callback(lambda: self._soon.cancel() if self._soon is not None else None)
             await asyncio.Event().wait()
 
-    def _tell(self, forge: str, request: web.Request, answer: Answer) -> None:
+    def _tell(self, forge: str, request: web.Request, answer: DeliveryResult) -> None:
         keys = {"forge": forge, "result": answer.outcome.value, "remote": request.remote}
         if answer.delivery is not None:
             refs = list(answer.delivery.refs[:5])

@@ -19,7 +19,7 @@ from enum import Enum, auto
 _MOST = 10_000
 
 
-class Seen(Enum):
+class Repetition(Enum):
     NEVER = auto()
     BEFORE = auto()
     UNDER_ANOTHER_ID = auto()
@@ -30,7 +30,7 @@ class Replays:
         self._most = most
         self._seen: OrderedDict[bytes, None] = OrderedDict()
 
-    def look(self, forge: str, body: bytes, ids: Iterable[str]) -> Seen:
+    def look(self, forge: str, body: bytes, ids: Iterable[str]) -> Repetition:
         """Whether this was seen; it is from now on. Ask only about deliveries whose signature holds."""
         names = [hashlib.sha256(body).digest()]
         names += [
@@ -43,5 +43,5 @@ class Replays:
         while len(self._seen) > self._most:
             self._seen.popitem(last=False)
         if any(id_known):
-            return Seen.BEFORE
-        return Seen.UNDER_ANOTHER_ID if bytes_known else Seen.NEVER
+            return Repetition.BEFORE
+        return Repetition.UNDER_ANOTHER_ID if bytes_known else Repetition.NEVER

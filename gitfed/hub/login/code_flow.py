@@ -21,7 +21,7 @@ from aiohttp import web
 from gitfed.edges import oidc
 from gitfed.errors import IdentityError
 from gitfed.hub.access import authentication
-from gitfed.hub.access.caller import Caller, Way
+from gitfed.hub.access.caller import AuthenticationMethod, Caller
 
 audit = logging.getLogger("gitfed.audit")
 log = logging.getLogger("gitfed.hub")
@@ -80,7 +80,7 @@ class CodeFlow:
                 raise _unreachable(error) from error
             audit.info("login refused", extra={"error": error.message, "remote": request.remote})
             raise web.HTTPUnauthorized(text="the issuer's answer is not accepted: try again") from error
-        return Caller(identity.name, identity.groups, Way.OIDC), target
+        return Caller(identity.name, identity.groups, AuthenticationMethod.OIDC), target
 
     def forget(self, request: web.Request, answer: web.Response) -> None:
         """The cookie served its purpose."""

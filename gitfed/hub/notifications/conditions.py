@@ -22,7 +22,7 @@ from gitfed.text import canonical
 _MOST_DETAILS = 10
 
 
-class Event(StrEnum):
+class NotificationEvent(StrEnum):
     """As `spec.events` spells them; and what `gitfed notify --test` sends."""
 
     HELD = "held"
@@ -36,22 +36,22 @@ class Event(StrEnum):
 
 
 _SEVERITY = {
-    Event.HELD: "warning",
-    Event.REJECTED: "error",
-    Event.FAILED: "error",
-    Event.PROBLEMS: "warning",
-    Event.UNREACHABLE: "error",
-    Event.EVICTED: "warning",
-    Event.APPLIED: "info",
-    Event.TEST: "info",
+    NotificationEvent.HELD: "warning",
+    NotificationEvent.REJECTED: "error",
+    NotificationEvent.FAILED: "error",
+    NotificationEvent.PROBLEMS: "warning",
+    NotificationEvent.UNREACHABLE: "error",
+    NotificationEvent.EVICTED: "warning",
+    NotificationEvent.APPLIED: "info",
+    NotificationEvent.TEST: "info",
 }
 
 
 @dataclass(frozen=True, slots=True)
-class Condition:
+class FleetCondition:
     """One thing that is so."""
 
-    event: Event
+    event: NotificationEvent
     about: str
     """A gate, a cluster or a commit; "" where there is only one."""
     summary: str
@@ -99,7 +99,7 @@ class Situation:
         return silent | unseen | set(self.unread)
 
 
-def of(situation: Situation) -> dict[str, Condition]:
+def of(situation: Situation) -> dict[str, FleetCondition]:
     """By key."""
     holding = [
         *_held(situation.plan),
@@ -113,7 +113,7 @@ def of(situation: Situation) -> dict[str, Condition]:
     return {condition.key: condition for condition in holding}
 
 
-def _held(plan: Plan) -> Iterator[Condition]:
+def _held(plan: Plan) -> Iterator[FleetCondition]:
     held = [gate for gate in plan.gates if gate.held]
     if not held:
         return
@@ -124,8 +124,8 @@ def _held(plan: Plan) -> Iterator[Condition]:
     # A change names one gate, also where two hold it.
     anywhere = set[ClusterName]().union(*clusters.values())
     for gate in held:
-        yield Condition(
-            Event.HELD,
+        yield FleetCondition(
+            NotificationEvent.HELD,
             gate.name,
             f"{_count(gate.held, 'change')} held by gate {gate.name}: {gate.value}, the limit is {gate.limit}",
             (_what_to_do(plan, gate),),
@@ -140,19 +140,19 @@ def _what_to_do(plan: Plan, gate: Gate) -> str:
     return f"commit {plan.commit[:12]}: revert it, or let it through: gitfed apply --confirm {plan.digest}"
 
 
-def _rejected(situation: Situation) -> Iterator[Condition]:
+def _rejected(situation: Situation) -> Iterator[FleetCondition]:
     if situation.rejected is not None:
         commit, why = situation.rejected
         name = commit[:12] if commit else "the newest"
-        yield Condition(Event.REJECTED, name, f"commit {name} is not acted upon: {why}", essence=why)
+        yield FleetCondition(NotificationEvent.REJECTED, name, f"commit {name} is not acted upon: {why}", essence=why)
 
 
-def _failed(situation: Situation) -> Iterator[Condition]:
+def _failed(situation: Situation) -> Iterator[FleetCondition]:
     for cluster, failures in situation.failures.items():
         if failures:
             lines = [f"{key}: {message}" if key.kind != "Secret" else str(key) for key, message in failures]
-            yield Condition(
-                Event.FAILED,
+            yield FleetCondition(
+                NotificationEvent.FAILED,
                 cluster,
                 f"{_count(len(failures), 'object')} could not be written to {cluster}",
                 _some(lines),
@@ -160,13 +160,13 @@ def _failed(situation: Situation) -> Iterator[Condition]:
             )
 
 
-def _problems(problems: Collection[Problem]) -> Iterator[Condition]:
+def _problems(problems: Collection[Problem]) -> Iterator[FleetCondition]:
     wrong = [problem for problem in problems if problem.severity is Severity.ERROR]
     if wrong:
         files = {problem.origin.path for problem in wrong}
         lines = [str(problem) for problem in wrong]
-        yield Condition(
-            Event.PROBLEMS,
+        yield FleetCondition(
+            NotificationEvent.PROBLEMS,
             "",
             f"{_count(len(wrong), 'problem')} in {_count(len(files), 'file')}: they count with their last good version",
             _some(lines),
@@ -174,7 +174,7 @@ def _problems(problems: Collection[Problem]) -> Iterator[Condition]:
         )
 
 
-def _unreachable(situation: Situation) -> Iterator[Condition]:
+def _unreachable(situation: Situation) -> Iterator[FleetCondition]:
     for cluster in situation.plan.clusters:
         facts = situation.facts.get(cluster)
         if facts is not None and not facts.assumed and facts.reach is not Reach.READY:
@@ -182,19 +182,24 @@ def _unreachable(situation: Situation) -> Iterator[Condition]:
                 condition.message for condition in facts.conditions if condition.type == "Ready" and condition.message
             ]
             what = "does not answer" if facts.reach is Reach.UNKNOWN else "answers, and is not ready"
-            yield Condition(
-                Event.UNREACHABLE, cluster, f"cluster {cluster} {what}", _some(says), (cluster,), facts.reach.value
+            yield FleetCondition(
+                NotificationEvent.UNREACHABLE,
+                cluster,
+                f"cluster {cluster} {what}",
+                _some(says),
+                (cluster,),
+                facts.reach.value,
             )
 
 
-def _evicted(decisions: Decisions) -> Iterator[Condition]:
+def _evicted(decisions: Decisions) -> Iterator[FleetCondition]:
     leaving: dict[ClusterName, list[str]] = {}
     for key, decision in decisions.bindings.items():
         for task in decision.evictions:
             leaving.setdefault(task.from_cluster, []).append(f"{key} ({task.raw.get('reason') or 'evicted'})")
     for cluster, lines in sorted(leaving.items()):
-        yield Condition(
-            Event.EVICTED,
+        yield FleetCondition(
+            NotificationEvent.EVICTED,
             cluster,
             f"{_count(len(lines), 'workload')} leaving cluster {cluster}",
             _some(sorted(lines)),
@@ -202,11 +207,11 @@ def _evicted(decisions: Decisions) -> Iterator[Condition]:
         )
 
 
-def _applied(situation: Situation) -> Iterator[Condition]:
+def _applied(situation: Situation) -> Iterator[FleetCondition]:
     if situation.applied is not None:
         name = situation.applied[:12]
         clusters = _count(len(situation.plan.clusters), "cluster")
-        yield Condition(Event.APPLIED, name, f"commit {name} is applied in {clusters}")
+        yield FleetCondition(NotificationEvent.APPLIED, name, f"commit {name} is applied in {clusters}")
 
 
 def _some(lines: Collection[str]) -> tuple[str, ...]:

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from gitfed.hub.notifications.conditions import Condition
+from gitfed.hub.notifications.conditions import FleetCondition
 from gitfed.model.declared.notification import Notification
 from gitfed.model.fleet import ClusterFacts
 from gitfed.model.repo import RepoSnapshot
 from gitfed.placement.scheduling import affinity, cluster
 
 
-def of(notification: Notification, repo: RepoSnapshot, conditions: Mapping[str, Condition]) -> dict[str, Condition]:
+def of(
+    notification: Notification, repo: RepoSnapshot, conditions: Mapping[str, FleetCondition]
+) -> dict[str, FleetCondition]:
     """By key. What concerns no cluster in particular concerns every Notification."""
     spec = notification.spec
     wanted = spec.clusters
     matches = affinity.compile(wanted) if wanted is not None and not wanted.is_empty else None
 
-    def concerns(condition: Condition) -> bool:
+    def concerns(condition: FleetCondition) -> bool:
         if matches is None or not condition.clusters:
             return True
         declared = (repo.clusters[name] for name in condition.clusters if name in repo.clusters)

@@ -260,5 +260,5 @@ def situation_of(engine: Engine) -> Situation | None:
 
 def of_test(now: datetime) -> News:
     """What `gitfed notify --test` sends."""
-    condition = conditions.Condition(conditions.Event.TEST, "", "this is a test: nothing is wrong")
+    condition = conditions.FleetCondition(conditions.NotificationEvent.TEST, "", "this is a test: nothing is wrong")
     return News(f"test-{now.timestamp():.0f}", condition, now.replace(microsecond=0), None)

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
-from gitfed.hub.notifications.conditions import Condition, Event
+from gitfed.hub.notifications.conditions import FleetCondition, NotificationEvent
 from gitfed.model.base import ClusterName
 from gitfed.model.declared.notification import Notification
 from gitfed.text import moment
@@ -28,8 +28,8 @@ _MOST_TOLD = 100
 
 
 @dataclass(slots=True)
-class Entry:
-    condition: Condition
+class OutboxEntry:
+    condition: FleetCondition
     began: datetime
     ended: datetime | None = None
     told: str | None = None
@@ -43,7 +43,7 @@ class News:
 
     id: str
     """The same however often it is sent."""
-    condition: Condition
+    condition: FleetCondition
     began: datetime
     ended: datetime | None
 
@@ -56,14 +56,19 @@ class News:
 class Outbox:
     """Of one Notification."""
 
-    entries: dict[str, Entry] = field(default_factory=dict)
+    entries: dict[str, OutboxEntry] = field(default_factory=dict)
     sent_at: datetime | None = None
     """When something was told last."""
     dropped: int = 0
     _owes_since: datetime | None = None
 
     def see(
-        self, present: Mapping[str, Condition], unknown: Collection[ClusterName], now: datetime, *, new: bool = False
+        self,
+        present: Mapping[str, FleetCondition],
+        unknown: Collection[ClusterName],
+        now: datetime,
+        *,
+        new: bool = False,
     ) -> bool:
         """Take in what is so now; whether that is to be written down. `new`: nobody was ever told anything: a commit
         that was applied long ago is no news."""
@@ -71,8 +76,8 @@ class Outbox:
         for key, condition in present.items():
             entry = self.entries.get(key)
             if entry is None:
-                entry = self.entries[key] = Entry(condition, now)
-                if new and condition.event is Event.APPLIED:
+                entry = self.entries[key] = OutboxEntry(condition, now)
+                if new and condition.event is NotificationEvent.APPLIED:
                     entry.told, entry.told_at = condition.essence, now
                 changed = True
             elif _may_be_less(entry, condition, unknown):
@@ -85,7 +90,7 @@ class Outbox:
             entry = self.entries[key]
             if _is_hidden(entry, unknown):
                 continue
-            if entry.condition.event is not Event.APPLIED:
+            if entry.condition.event is not NotificationEvent.APPLIED:
                 changed |= entry.ended is None
                 entry.ended = entry.ended or now
             elif entry.told is not None:
@@ -108,7 +113,7 @@ class Outbox:
         return tuple(owed[:_MOST_TOLD])
 
     @staticmethod
-    def _is_news(entry: Entry, again: timedelta, now: datetime) -> bool:
+    def _is_news(entry: OutboxEntry, again: timedelta, now: datetime) -> bool:
         if entry.ended is not None or entry.told is None or entry.told != entry.condition.essence:
             return True
         return bool(again) and entry.told_at is not None and now - entry.told_at >= again
@@ -169,8 +174,8 @@ def read(document: Any) -> Outbox:
     """What `as_json` made. Raises ValueError, KeyError, TypeError."""
     outbox = Outbox(sent_at=moment.read(document["sentAt"]))
     for entry in document["entries"]:
-        condition = Condition(
-            Event(entry["event"]),
+        condition = FleetCondition(
+            NotificationEvent(entry["event"]),
             str(entry["about"]),
             str(entry["summary"]),
             tuple(map(str, entry["details"])),
@@ -181,7 +186,7 @@ def read(document: Any) -> Outbox:
         if began is None:
             raise ValueError("an entry without its beginning")
         told = entry["told"]
-        outbox.entries[condition.key] = Entry(
+        outbox.entries[condition.key] = OutboxEntry(
             condition,
             began,
             moment.read(entry["ended"]),
@@ -191,19 +196,19 @@ def read(document: Any) -> Outbox:
     return outbox
 
 
-def _is_hidden(entry: Entry, unknown: Collection[ClusterName]) -> bool:
+def _is_hidden(entry: OutboxEntry, unknown: Collection[ClusterName]) -> bool:
     """Whether a cluster that it concerns cannot be seen."""
     return entry.ended is None and not set(entry.condition.clusters).isdisjoint(unknown)
 
 
-def _may_be_less(entry: Entry, now: Condition, unknown: Collection[ClusterName]) -> bool:
+def _may_be_less(entry: OutboxEntry, now: FleetCondition, unknown: Collection[ClusterName]) -> bool:
     """Whether what is so now may be less than it was only because a part of it is hidden."""
-    if now.event is Event.UNREACHABLE:
+    if now.event is NotificationEvent.UNREACHABLE:
         return False  # that a cluster cannot be seen is what it says
     return _is_hidden(entry, unknown) and set(now.clusters) <= set(entry.condition.clusters)
 
 
-def _news(notification: str, key: str, entry: Entry) -> News:
+def _news(notification: str, key: str, entry: OutboxEntry) -> News:
     state = _text(entry.ended) if entry.ended is not None else f"{entry.condition.essence} {_text(entry.told_at)}"
     identity = hashlib.sha256("\0".join((notification, key, str(_text(entry.began)), str(state))).encode()).hexdigest()
     return News(identity[:32], entry.condition, entry.began, entry.ended)

@@ -28,7 +28,7 @@ from gitfed.hub.pages import (
     what_if,
 )
 from gitfed.hub.pages.frame import Frame
-from gitfed.hub.pages.happenings import Happenings
+from gitfed.hub.pages.happenings import ChangeEvents
 from gitfed.hub.routes import Capability, Route
 from gitfed.hub.server import Hub
 
@@ -36,7 +36,7 @@ from gitfed.hub.server import Hub
 def capability(hub: Hub) -> Capability:
     desk = Desk(hub.running)
     made = Frame(hub, desk)
-    lately = Happenings()
+    lately = ChangeEvents()
     hub.running.listen(lately.hear)
     hub.home = "/ui"
     refuse = hub.refusal_page = refusal.of(hub, made)

@@ -30,7 +30,7 @@ _FIRST = 6
 """Reasons of one that are seen at once."""
 
 
-class Step(NamedTuple):
+class StateCommit(NamedTuple):
     """One commit of the state branch."""
 
     entry: EntryView
@@ -41,21 +41,21 @@ class Step(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class SourceCommit:
     """A commit of the repository, and what followed from it; `commit` "": what a person ordered."""
 
     commit: str
     subject: str
     author: str
     in_force: bool
-    steps: tuple[Step, ...]
+    steps: tuple[StateCommit, ...]
 
 
 def route(frame: Frame, desk: Desk) -> Route:
     async def show(request: web.Request) -> web.StreamResponse:
         now = desk.now()
         most = min(_MOST, paging.number(request, "most", _USUAL))
-        sources: tuple[Source, ...] = ()
+        sources: tuple[SourceCommit, ...] = ()
         read = 0
         if now is not None:
             sight = desk.sight(routes.rights(request), now)
@@ -69,7 +69,7 @@ def route(frame: Frame, desk: Desk) -> Route:
     return Route("GET", "/ui/commits", show, needs=Right.VIEW)
 
 
-def _look(now: Moment, sight: Sight, most: int) -> tuple[tuple[Source, ...], int]:
+def _look(now: Moment, sight: Sight, most: int) -> tuple[tuple[SourceCommit, ...], int]:
     entries = timeline.decisions(now, sight, None, most)["entries"]
     # What people wrote speaks of whatever the commit is about.
     told = _written(now, {_source(entry) for entry in entries} - {""}) if sight.everything else {}
@@ -77,7 +77,7 @@ def _look(now: Moment, sight: Sight, most: int) -> tuple[tuple[Source, ...], int
     for name, steps in groupby(entries, key=_source):
         info = told.get(name)
         sources.append(
-            Source(
+            SourceCommit(
                 name,
                 info.subject if info is not None else "",
                 info.author.partition(" <")[0] if info is not None else "",
@@ -114,14 +114,14 @@ def _written(now: Moment, names: Iterable[str]) -> dict[str, CommitInfo]:
     return infos
 
 
-def _step(now: Moment, entry: EntryView) -> Step:
+def _step(now: Moment, entry: EntryView) -> StateCommit:
     act = entry["act"]
     mark, said = _MARKS[Act(act)] if act is not None else ("event", entry["what"])
     reasons = [now.hidden.text(reason) for reason in entry["reasons"]]
     if act not in (None, Act.DECIDED):
         reasons = [", ".join(reasons)] if reasons else []  # a word for each cluster
     first = _FIRST if len(reasons) > _FIRST + 1 else len(reasons)
-    return Step(entry, mark, said, tuple(reasons[:first]), tuple(reasons[first:]))
+    return StateCommit(entry, mark, said, tuple(reasons[:first]), tuple(reasons[first:]))
 
 
 _MARKS = {

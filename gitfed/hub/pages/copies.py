@@ -18,7 +18,7 @@ _READY = ("readyReplicas", "numberReady", "ready")
 """Where kinds say how many of their replicas are ready."""
 
 
-class State(StrEnum):
+class ObjectState(StrEnum):
     """The value is the class that pages draw it with."""
 
     HEALTHY = "k"
@@ -37,21 +37,21 @@ class State(StrEnum):
 
 
 _MARKS = {
-    State.HEALTHY: ("ok", "Healthy"),
-    State.UNDER_WAY: ("busy", "On its way"),
-    State.FAILED: ("bad", "Failed"),
-    State.HELD: ("held", "Held"),
-    State.UNKNOWN: ("unknown", "Unknown"),
+    ObjectState.HEALTHY: ("ok", "Healthy"),
+    ObjectState.UNDER_WAY: ("busy", "On its way"),
+    ObjectState.FAILED: ("bad", "Failed"),
+    ObjectState.HELD: ("held", "Held"),
+    ObjectState.UNKNOWN: ("unknown", "Unknown"),
 }
 
 
-class Copy(NamedTuple):
+class ClusterObject(NamedTuple):
     cluster: ClusterName
     wanted: int | None
     """None: the kind has no replicas."""
     ready: int | None
     """None: it does not say."""
-    state: State
+    state: ObjectState
     message: str
 
     @property
@@ -62,7 +62,7 @@ class Copy(NamedTuple):
         return str(self.wanted) if self.ready is None else f"{self.ready}/{self.wanted}"
 
 
-class KeptCopy(NamedTuple):
+class KeptObject(NamedTuple):
     """An object that stays in a cluster where it does not go any more."""
 
     cluster: ClusterName
@@ -78,7 +78,7 @@ class _Seen(NamedTuple):
     status: Body | None
 
 
-def of(running: Running, binding: Binding, changes: Iterable[Change]) -> dict[ClusterName, Copy]:
+def of(running: Running, binding: Binding, changes: Iterable[Change]) -> dict[ClusterName, ClusterObject]:
     """By cluster: where it should be, and where it still is."""
     engine = running.engine
     live: Mapping[ClusterName, LiveObject] = engine.fleet.copies(binding.key) if engine is not None else {}
@@ -88,7 +88,7 @@ def of(running: Running, binding: Binding, changes: Iterable[Change]) -> dict[Cl
     states = {}
     for name in sorted({*wanted, *seen}):
         state, message = _state(seen.get(name), left.get(name), live.get(name), _failure(running, name, binding.key))
-        states[name] = Copy(name, wanted.get(name), _ready(seen.get(name), binding), state, message)
+        states[name] = ClusterObject(name, wanted.get(name), _ready(seen.get(name), binding), state, message)
     return states
 
 
@@ -114,21 +114,21 @@ def _failure(running: Running, cluster: ClusterName, key: ObjectKey) -> str:
     return running.engine.fleet.unfinished.why_failed(cluster, key) if running.engine is not None else ""
 
 
-def _state(seen: _Seen | None, change: Change | None, live: LiveObject | None, failure: str) -> tuple[State, str]:
+def _state(seen: _Seen | None, change: Change | None, live: LiveObject | None, failure: str) -> tuple[ObjectState, str]:
     if change is not None and change.left in (Left.GATE, Left.SUSPENDED):
-        return State.HELD, str(change.reason)
+        return ObjectState.HELD, str(change.reason)
     if change is not None and change.left is Left.REFUSED:
-        return State.FAILED, str(change.reason)
+        return ObjectState.FAILED, str(change.reason)
     if seen is None:
-        return State.UNKNOWN, "nothing was seen of it yet"
+        return ObjectState.UNKNOWN, "nothing was seen of it yet"
     if not seen.applied:
-        return (State.FAILED, failure) if failure else (State.UNDER_WAY, seen.message)
+        return (ObjectState.FAILED, failure) if failure else (ObjectState.UNDER_WAY, seen.message)
     if seen.health == "Healthy":
-        return State.HEALTHY, ""
+        return ObjectState.HEALTHY, ""
     if seen.health == "Unhealthy":
         failed = live is not None and live.health is Health.FAILED
-        return (State.FAILED if failed else State.UNDER_WAY), seen.message
-    return State.UNKNOWN, seen.message
+        return (ObjectState.FAILED if failed else ObjectState.UNDER_WAY), seen.message
+    return ObjectState.UNKNOWN, seen.message
 
 
 def _ready(seen: _Seen | None, binding: Binding) -> int | None:

@@ -13,7 +13,7 @@ from gitfed.hub.answers.desk import Desk
 from gitfed.hub.answers.moment import Moment
 from gitfed.hub.answers.sight import Sight
 from gitfed.hub.pages.frame import Frame
-from gitfed.hub.pages.happenings import Happenings
+from gitfed.hub.pages.happenings import ChangeEvents
 from gitfed.hub.routes import Route
 from gitfed.model import operator_orders
 from gitfed.model.fleet import Reach
@@ -31,7 +31,7 @@ class Amount(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class ClusterRow:
     candidate: Candidate
     mark: str
     words: str
@@ -47,7 +47,7 @@ class Row:
     """It holds the commit in force, and nothing is unfinished."""
 
 
-def route(frame: Frame, desk: Desk, happenings: Happenings) -> Route:
+def route(frame: Frame, desk: Desk, happenings: ChangeEvents) -> Route:
     async def fleet(request: web.Request) -> web.StreamResponse:
         now = desk.now()
         if now is None:
@@ -67,7 +67,7 @@ def route(frame: Frame, desk: Desk, happenings: Happenings) -> Route:
     return Route("GET", "/ui", fleet, needs=Right.VIEW)
 
 
-def _row(now: Moment, cluster: Candidate) -> Row:
+def _row(now: Moment, cluster: Candidate) -> ClusterRow:
     mark, words = _STATES[cluster.reach]
     if cluster.facts is None or cluster.facts.assumed:
         mark, words = "unknown", "Not looked at"
@@ -84,7 +84,7 @@ def _row(now: Moment, cluster: Candidate) -> Row:
     result = now.results.get(cluster.name, {})
     commit, outcome = str(result.get("commit") or ""), str(result.get("outcome") or "")
     current = outcome == "applied" and not result.get("unfinished") and commit == now.repo.commit
-    return Row(
+    return ClusterRow(
         cluster,
         mark,
         words,
@@ -115,7 +115,7 @@ def _amounts(cluster: Candidate) -> list[tuple[str, Amount | None]]:
     return amounts
 
 
-def _figures(now: Moment, rows: list[Row], sight: Sight) -> dict[str, Any]:
+def _figures(now: Moment, rows: list[ClusterRow], sight: Sight) -> dict[str, Any]:
     return {
         "ready": sum(1 for row in rows if row.candidate.reach is Reach.READY),
         "clusters": len(rows),

@@ -20,7 +20,7 @@ _MOST = 500
 _DID = {"created": "created", "configured": "updated", "deleted": "deleted", "failed": "failed"}
 
 
-class Happening(NamedTuple):
+class ChangeEvent(NamedTuple):
     when: datetime
     cluster: ClusterName
     key: ObjectKey
@@ -30,12 +30,12 @@ class Happening(NamedTuple):
     why: str
 
 
-class Happenings:
+class ChangeEvents:
     """Hears the engine's events; they are gone when the process ends."""
 
     def __init__(self, now: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
         self._now = now
-        self._known: deque[Happening] = deque(maxlen=_MOST)
+        self._known: deque[ChangeEvent] = deque(maxlen=_MOST)
 
     def hear(self, name: str, value: Any) -> None:
         if name != "result":
@@ -44,7 +44,7 @@ class Happenings:
         if result.outcome in _DID:
             self._known.append(_of(self._now(), change, result))
 
-    def seen(self, now: Moment, sight: Sight, *, most: int, key: ObjectKey | None = None) -> list[Happening]:
+    def seen(self, now: Moment, sight: Sight, *, most: int, key: ObjectKey | None = None) -> list[ChangeEvent]:
         """Newest first."""
         shown = []
         for happening in reversed(self._known):
@@ -56,12 +56,12 @@ class Happenings:
         return shown
 
 
-def _of(when: datetime, change: Change, result: ApplyResult) -> Happening:
+def _of(when: datetime, change: Change, result: ApplyResult) -> ChangeEvent:
     words, mark = _DID[result.outcome], "ok"
     if result.outcome == "failed":
-        return Happening(when, result.cluster, result.key, "bad", "failed", result.message)
+        return ChangeEvent(when, result.cluster, result.key, "bad", "failed", result.message)
     if change.drift:
         words, mark = "repaired", "event"
     elif change.action is Action.DELETE:
         mark = "dot"
-    return Happening(when, result.cluster, result.key, mark, words, str(change.reason))
+    return ChangeEvent(when, result.cluster, result.key, mark, words, str(change.reason))

@@ -17,10 +17,10 @@ from gitfed.hub.answers.moment import Moment
 from gitfed.hub.answers.sight import Sight
 from gitfed.hub.pages import annotated, copies, ordering, paging
 from gitfed.hub.pages.annotated import Line
-from gitfed.hub.pages.copies import Copy, KeptCopy
+from gitfed.hub.pages.copies import ClusterObject, KeptObject
 from gitfed.hub.pages.frame import Frame
-from gitfed.hub.pages.happenings import Happenings
-from gitfed.hub.pages.stories import Stories, Story
+from gitfed.hub.pages.happenings import ChangeEvents
+from gitfed.hub.pages.stories import ObjectHistories, ObjectHistory
 from gitfed.hub.routes import Route
 from gitfed.hub.running import Running
 from gitfed.hub.server import Hub
@@ -45,7 +45,7 @@ _MARKS = {
 """By the reason of an event; others are told by their type."""
 
 
-class Step(NamedTuple):
+class TimelineStep(NamedTuple):
     """One event of the state branch."""
 
     event: EventView
@@ -54,7 +54,7 @@ class Step(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class ObjectPage:
     """Everything that the page shows of the object."""
 
     key: ObjectKey
@@ -64,8 +64,8 @@ class Seen:
     counts_room: bool
     free: Mapping[ClusterName, str]
     """What is left in each cluster."""
-    copies: tuple[Copy, ...]
-    kept: tuple[KeptCopy, ...]
+    copies: tuple[ClusterObject, ...]
+    kept: tuple[KeptObject, ...]
     chosen: ClusterName
     """Whose manifest is shown; "" where no cluster gets one."""
     manifest: ManifestView | None
@@ -75,8 +75,8 @@ class Seen:
     """The caller may see its namespace in every cluster."""
 
 
-def route(hub: Hub, frame: Frame, desk: Desk, happenings: Happenings) -> Route:
-    stories = Stories(desk)
+def route(hub: Hub, frame: Frame, desk: Desk, happenings: ChangeEvents) -> Route:
+    stories = ObjectHistories(desk)
 
     async def show(request: web.Request) -> web.StreamResponse:
         now = desk.now()
@@ -87,7 +87,7 @@ def route(hub: Hub, frame: Frame, desk: Desk, happenings: Happenings) -> Route:
         operates = ordering.offers(hub, orders.giver(request), str(key))
 
         binding = now.plan.bindings.get(key)
-        story = await stories.of(now, key) if binding is not None and sight.binding(binding) else Story(None)
+        story = await stories.of(now, key) if binding is not None and sight.binding(binding) else ObjectHistory(None)
 
         def form() -> dict[str, Any]:
             return {
@@ -106,7 +106,7 @@ def route(hub: Hub, frame: Frame, desk: Desk, happenings: Happenings) -> Route:
     return Route("GET", "/ui/object", show, needs=Right.VIEW)
 
 
-def _look(running: Running, now: Moment, sight: Sight, key: ObjectKey, cluster: ClusterName) -> Seen:
+def _look(running: Running, now: Moment, sight: Sight, key: ObjectKey, cluster: ClusterName) -> ObjectPage:
     """Raises NotThere."""
     view = single.object_of(now, sight, key)
     why = single.explanation(now, sight, key)
@@ -128,7 +128,7 @@ def _look(running: Running, now: Moment, sight: Sight, key: ObjectKey, cluster: 
     getting = [name for manifest in view["manifests"] for name in manifest["clusters"]]
     chosen = cluster if cluster in getting else min(getting, default="")
     manifest = next((manifest for manifest in view["manifests"] if chosen in manifest["clusters"]), None)
-    return Seen(
+    return ObjectPage(
         key,
         view,
         why,
@@ -145,26 +145,26 @@ def _look(running: Running, now: Moment, sight: Sight, key: ObjectKey, cluster: 
     )
 
 
-def _kept(view: ObjectView, changes: Sequence[Change], sight: Sight) -> dict[ClusterName, KeptCopy]:
+def _kept(view: ObjectView, changes: Sequence[Change], sight: Sight) -> dict[ClusterName, KeptObject]:
     """As decisions tell, and as a look into the clusters tells where there was one."""
     binding = view["binding"]
     space = binding["resource"]["namespace"]
-    kept = {share["name"]: KeptCopy(share["name"], share["replicas"], share["reason"]) for share in binding["kept"]}
+    kept = {share["name"]: KeptObject(share["name"], share["replicas"], share["reason"]) for share in binding["kept"]}
     for reasons in kept_copies.of_changes(changes).values():
         for name, reason in reasons.items():
             if sight.copy(name, space):
                 replicas = kept[name].replicas if name in kept else None
-                kept[name] = KeptCopy(name, replicas, str(reason) if sight.whole(space) else "")
+                kept[name] = KeptObject(name, replicas, str(reason) if sight.whole(space) else "")
     getting = {share["name"] for share in binding["clusters"]}
     return {name: kept_object for name, kept_object in kept.items() if name not in getting}
 
 
-def _steps(now: Moment, sight: Sight, story: Story) -> list[Step] | None:
+def _steps(now: Moment, sight: Sight, story: ObjectHistory) -> list[TimelineStep] | None:
     """Newest first; None: nothing is known."""
     if story.told is None:
         return None
     return [
-        Step(event, _mark(event), now.hidden.text(event["message"]))
+        TimelineStep(event, _mark(event), now.hidden.text(event["message"]))
         for event in timeline.seen(story.told, sight)[:_TOLD]
     ]
 
@@ -187,7 +187,7 @@ def _free(now: Moment) -> dict[ClusterName, str]:
     return free
 
 
-def _with(copy: Copy, message: str) -> Copy:
+def _with(copy: ClusterObject, message: str) -> ClusterObject:
     return copy._replace(message=message)
 
 

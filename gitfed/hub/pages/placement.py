@@ -18,7 +18,7 @@ from gitfed.hub.answers.desk import Desk
 from gitfed.hub.answers.moment import Moment
 from gitfed.hub.answers.sight import Sight
 from gitfed.hub.pages import copies, paging
-from gitfed.hub.pages.copies import Copy
+from gitfed.hub.pages.copies import ClusterObject
 from gitfed.hub.pages.frame import Frame, query
 from gitfed.hub.pages.paging import Pages
 from gitfed.hub.routes import Route
@@ -32,7 +32,7 @@ ROWS, COLUMNS = 50, 25
 _SHOWS = (("workloads", "Workloads"), ("all", "All objects"), ("attention", "What needs attention"))
 
 
-class Asked(NamedTuple):
+class PlacementFilter(NamedTuple):
     """What stands in the address."""
 
     text: str
@@ -64,11 +64,11 @@ class Asked(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class WorkloadRow:
     binding: Binding
     total: str
     """Replicas ready and wanted in all clusters that the caller may see."""
-    cells: tuple[Copy | None, ...]
+    cells: tuple[ClusterObject | None, ...]
     """By column."""
     elsewhere: int
     """In how many clusters it is that have no column here."""
@@ -78,7 +78,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Matrix:
-    rows: tuple[Row, ...]
+    rows: tuple[WorkloadRow, ...]
     columns: tuple[ClusterName, ...]
     down: Pages
     across: Pages
@@ -110,9 +110,9 @@ def route(hub: Hub, frame: Frame, desk: Desk) -> Route:
     return Route("GET", "/ui/placement", placement, needs=Right.VIEW)
 
 
-def _asked(request: web.Request) -> Asked:
+def _asked(request: web.Request) -> PlacementFilter:
     show = paging.text(request, "show")
-    return Asked(
+    return PlacementFilter(
         text=paging.text(request, "q"),
         namespace=paging.text(request, "namespace"),
         kind=paging.text(request, "kind"),
@@ -143,7 +143,7 @@ class Judged:
         return judged[2]
 
 
-def _keys(now: Moment, sight: Sight, asked: Asked, judged: Judged) -> Sequence[ObjectKey]:
+def _keys(now: Moment, sight: Sight, asked: PlacementFilter, judged: Judged) -> Sequence[ObjectKey]:
     """The rows of all pages."""
     candidates = now.index.workloads if asked.show == "workloads" else now.index.order
     if sight.everything and asked.is_for_all:
@@ -165,7 +165,7 @@ def _keys(now: Moment, sight: Sight, asked: Asked, judged: Judged) -> Sequence[O
     return keys
 
 
-def _matrix(running: Running, now: Moment, sight: Sight, asked: Asked, judged: Judged) -> Matrix:
+def _matrix(running: Running, now: Moment, sight: Sight, asked: PlacementFilter, judged: Judged) -> Matrix:
     def fits(name: ClusterName) -> bool:
         declared = now.repo.clusters.get(name)
         region = declared.spec.region if declared is not None else ""
@@ -180,7 +180,7 @@ def _matrix(running: Running, now: Moment, sight: Sight, asked: Asked, judged: J
     return Matrix(tuple(rows), tuple(shown), down, across)
 
 
-def _address(asked: Asked, parameter: str) -> Callable[[int], str]:
+def _address(asked: PlacementFilter, parameter: str) -> Callable[[int], str]:
     return lambda number: asked.address(**{parameter: number})
 
 
@@ -191,14 +191,14 @@ def _row(
     changes: Sequence[Change],
     sight: Sight,
     columns: tuple[ClusterName, ...],
-) -> Row:
+) -> WorkloadRow:
     binding = now.plan.bindings[key]
     states = copies.of(running, binding, changes)
     seen = {name: state for name, state in states.items() if sight.copy(name, key.namespace)}
     wanted = [state.wanted for state in seen.values() if state.wanted is not None]
     ready = [state.ready for state in seen.values() if state.ready is not None]
     failed = binding.condition.message if binding.condition is not None and not binding.condition.status else ""
-    return Row(
+    return WorkloadRow(
         binding,
         f"{sum(ready)}/{sum(wanted)}" if ready else str(sum(wanted)) if wanted else "",
         tuple(seen.get(name) for name in columns),

@@ -32,7 +32,7 @@ _MOST = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class ProblemsPage:
     holding: gates.GateList
     quiet: tuple[gates.HeldGate, ...]
     """Limits that hold nothing."""
@@ -66,10 +66,10 @@ def route(hub: Hub, frame: Frame, desk: Desk) -> Route:
     return Route("GET", "/ui/problems", show, needs=Right.VIEW)
 
 
-def _look(now: Moment, sight: Sight) -> Seen:
+def _look(now: Moment, sight: Sight) -> ProblemsPage:
     every = listings.gate_list(now, sight)
     holding: gates.GateList = {**every, "gates": [gate for gate in every["gates"] if gate["held"]]}
-    return Seen(
+    return ProblemsPage(
         holding,
         tuple(gate for gate in every["gates"] if not gate["held"]),
         listings.problem_list(now, sight, Query(limit=_MOST)),

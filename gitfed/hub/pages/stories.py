@@ -27,7 +27,7 @@ _LONGEST = 10.0
 _MOST = 32
 
 
-class Story(NamedTuple):
+class ObjectHistory(NamedTuple):
     told: Told | None
     """None: it is not known yet, or cannot be read."""
     unfinished: bool = False
@@ -45,7 +45,7 @@ class _Known:
     read: float
 
 
-class Stories:
+class ObjectHistories:
     def __init__(self, desk: Desk, clock: Callable[[], float] = time.monotonic) -> None:
         self._desk = desk
         self._clock = clock
@@ -53,16 +53,16 @@ class Stories:
         self._known: OrderedDict[ObjectKey, _Known] = OrderedDict()
         self._reading: dict[ObjectKey, asyncio.Task[None]] = {}
 
-    async def of(self, now: Moment, key: ObjectKey) -> Story:
+    async def of(self, now: Moment, key: ObjectKey) -> ObjectHistory:
         read = self._known.get(key)
         if read is not None and read.turn == self._desk.turn and self._clock() - read.read < _LONGEST:
-            return Story(read.told)
+            return ObjectHistory(read.told)
         task = self._reading.get(key)
         if task is None:
             task = self._reading[key] = asyncio.create_task(self._read(now, key))
         await asyncio.wait({task}, timeout=_PATIENCE)
         read = self._known.get(key)
-        return Story(read.told if read is not None else None, unfinished=not task.done())
+        return ObjectHistory(read.told if read is not None else None, unfinished=not task.done())
 
     async def _read(self, now: Moment, key: ObjectKey) -> None:
         turn, told = self._desk.turn, None

@@ -55,7 +55,7 @@ class Beat(NamedTuple):
     more: int
 
 
-class Part(NamedTuple):
+class ShareChange(NamedTuple):
     share: Share
     kind: str
     """new, more, less, gone or same."""
@@ -64,7 +64,7 @@ class Part(NamedTuple):
 class Move(NamedTuple):
     key: ObjectKey
     before: tuple[Share, ...]
-    after: tuple[Part, ...]
+    after: tuple[ShareChange, ...]
     alike: int
     """Clusters besides, in which nothing changes."""
 
@@ -87,7 +87,7 @@ class Played:
     """More falls due after the clock has stopped."""
 
 
-class Question(NamedTuple):
+class WhatIfQuestion(NamedTuple):
     target: str
     minutes: int
     back: bool
@@ -98,10 +98,10 @@ class Plays:
 
     def __init__(self, desk: Desk) -> None:
         self._desk = desk
-        self._under_way: dict[Question, asyncio.Task[Played]] = {}
-        self._over: OrderedDict[Question, tuple[Plan, Played]] = OrderedDict()
+        self._under_way: dict[WhatIfQuestion, asyncio.Task[Played]] = {}
+        self._over: OrderedDict[WhatIfQuestion, tuple[Plan, Played]] = OrderedDict()
 
-    async def of(self, now: Moment, question: Question) -> Played | None:
+    async def of(self, now: Moment, question: WhatIfQuestion) -> Played | None:
         """None: it takes a while yet. Raises KeyError, TooBusy."""
         plan, played = self._over.get(question, (None, None))
         if plan is now.plan:
@@ -113,7 +113,7 @@ class Plays:
         await asyncio.wait({task}, timeout=_PATIENCE)
         return task.result() if task.done() else None
 
-    async def _play(self, now: Moment, question: Question) -> Played:
+    async def _play(self, now: Moment, question: WhatIfQuestion) -> Played:
         try:
             played = await self._desk.aside(lambda: _play(now, question), heavy=True)
         finally:
@@ -140,7 +140,7 @@ def route(frame: Frame, desk: Desk) -> Route:
                 wrong = "Choose what fails from the list."
             else:
                 try:
-                    played = await plays.of(now, Question(target, minutes, back))
+                    played = await plays.of(now, WhatIfQuestion(target, minutes, back))
                     playing = played is None
                 except KeyError:
                     wrong = f"{target} names no declared cluster."
@@ -171,7 +171,7 @@ def _targets(now: Moment) -> tuple[str, ...]:
     return (*(f"region/{name}" for name in sorted(regions)), *(f"cluster/{name}" for name in sorted(now.repo.clusters)))
 
 
-def _play(now: Moment, question: Question) -> Played:
+def _play(now: Moment, question: WhatIfQuestion) -> Played:
     """Raises KeyError."""
     target, minutes, back = question
     rehearsal = simulation.FailoverSimulation(
@@ -214,8 +214,8 @@ def _moves(story: simulation.SimulationResult) -> Iterable[Move]:
         if before is None or binding.decision is None or before.shares == binding.shares:
             continue
         had = {share.cluster: share.replicas for share in before.shares}
-        after = [Part(share, _kind(share, had)) for share in binding.shares]
-        gone = [Part(share, "gone") for share in before.shares if binding.share_of(share.cluster) is None]
+        after = [ShareChange(share, _kind(share, had)) for share in binding.shares]
+        gone = [ShareChange(share, "gone") for share in before.shares if binding.share_of(share.cluster) is None]
         alike = [part.share.cluster for part in after if part.kind == "same"]
         left_out = set(alike[_MOST_CHIPS:])
         yield Move(

@@ -31,7 +31,7 @@ _LARGEST = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class AccessReview:
     allowed: bool
     why_unknown: str = ""
     """The member did not say; then it counts as no."""
@@ -40,10 +40,10 @@ class Verdict:
 @dataclass(slots=True)
 class AccessReviews:
     clock: Callable[[], float] = time.monotonic
-    _known: dict[tuple[object, ...], tuple[float, Verdict]] = field(default_factory=dict)
-    _asked: dict[tuple[object, ...], asyncio.Task[Verdict]] = field(default_factory=dict)
+    _known: dict[tuple[object, ...], tuple[float, AccessReview]] = field(default_factory=dict)
+    _asked: dict[tuple[object, ...], asyncio.Task[AccessReview]] = field(default_factory=dict)
 
-    async def of(self, session: Session, caller: Caller, about: RequestInfo, verb: str) -> Verdict:
+    async def of(self, session: Session, caller: Caller, about: RequestInfo, verb: str) -> AccessReview:
         groups = tuple(sorted(caller.groups))
         key = (session.cluster, caller.name, groups, verb, about.group, about.resource, about.namespace, about.name)
         remembered = self._known.get(key)
@@ -62,7 +62,7 @@ class AccessReviews:
         return verdict
 
 
-async def _ask(session: Session, caller: Caller, about: RequestInfo, verb: str) -> Verdict:
+async def _ask(session: Session, caller: Caller, about: RequestInfo, verb: str) -> AccessReview:
     named = {
         "verb": verb,
         "group": about.group,
@@ -84,20 +84,20 @@ async def _ask(session: Session, caller: Caller, about: RequestInfo, verb: str) 
     try:
         answer = await session.begin("POST", _PATH, sent, orjson.dumps(body), seconds=ANSWER, idle=ANSWER)
     except ClusterError as error:
-        return Verdict(False, error.message)
+        return AccessReview(False, error.message)
     try:
         data = await answer.content.read(_LARGEST)
         review = orjson.loads(data)
         if answer.status not in (200, 201):
             said = review.get("message") if isinstance(review, dict) else ""
-            return Verdict(
+            return AccessReview(
                 False, f"cluster {session.cluster}: {translate.shorten(str(said or f'HTTP {answer.status}'))}"
             )
-        return Verdict(review["status"].get("allowed") is True)
+        return AccessReview(review["status"].get("allowed") is True)
     except translate.NO_ANSWER as error:
         told = translate.unreachable(session.cluster, error, server=session.connection.server)
-        return Verdict(False, told.message)
+        return AccessReview(False, told.message)
     except (ValueError, KeyError, TypeError, AttributeError):
-        return Verdict(False, f"cluster {session.cluster}: its answer is no access review")
+        return AccessReview(False, f"cluster {session.cluster}: its answer is no access review")
     finally:
         end(answer)

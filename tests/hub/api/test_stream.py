@@ -16,7 +16,7 @@ import pytest
 from gitfed.hub.access.caller import Caller
 from gitfed.hub.access.rights import Right
 from gitfed.hub.api.feed import Feed
-from gitfed.hub.api.stream import Limits, Streams
+from gitfed.hub.api.stream import StreamLimits, Streams
 from gitfed.hub.routes import Capability, Route
 from gitfed.hub.running import Running
 from gitfed.model.base import ObjectKey
@@ -54,7 +54,7 @@ async def _stage(folder: Path, *, most: int = 2000, **limits: Any) -> AsyncItera
     streams: list[Streams] = []
     more = Capability((Route("GET", "/events", handle, needs=Right.VIEW, lasting=True),), services=(feeds[0].run,))
     async with staged(folder, names=NAMES, running=running, more=[more]) as hub:
-        streams.append(Streams(hub.hub, feeds[0], Limits(**{"heartbeat": 0.05, **limits})))
+        streams.append(Streams(hub.hub, feeds[0], StreamLimits(**{"heartbeat": 0.05, **limits})))
         await until(lambda: feeds[0].newest > 0)
         yield Stage(hub, running, feeds[0], streams[0])
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from gitfed.daemon import wiring
-from gitfed.hub.options import Options
+from gitfed.hub.options import HubOptions
 from gitfed.model.repo import RepoSnapshot
 from kubesim.controllers import Settings
 from kubesim.fleet import ClusterSpec, Fleet
@@ -98,7 +98,7 @@ class Exact:
 @contextlib.asynccontextmanager
 async def exact(
     folder: Path, serve: Callable[[Exact, asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]],
-    *documents: str, options: Options = stage.LOOPBACK,
+    *documents: str, options: HubOptions = stage.LOOPBACK,
 ) -> AsyncIterator[tuple[Staged, Exact]]:  # fmt: skip
     """A hub with the door of m1, which is such a server."""
     member = Exact(serve)

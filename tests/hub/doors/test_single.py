@@ -14,7 +14,7 @@ import pytest
 
 from gitfed.errors import ClusterError, NotThere
 from gitfed.hub.doors import entry, relay
-from gitfed.hub.doors.reach import Reach
+from gitfed.hub.doors.reach import MemberSessions
 from tests.hub import stage
 from tests.hub.doors import members
 from tests.hub.doors.exec_answers import echo, says, status_of
@@ -291,7 +291,7 @@ async def test_clusters_without_a_way_say_why(tmp_path: Path) -> None:
 
 async def test_a_door_that_is_closed_leaves_no_connection_behind(tmp_path: Path) -> None:
     async with members.exact(tmp_path, says(answer(b"{}")), ANYTHING, stage.cluster("m2")) as (staged, member):
-        reach = Reach(staged.hub)
+        reach = MemberSessions(staged.hub)
         running = asyncio.create_task(reach.run())
         await asyncio.sleep(0)
         held = reach.session("m1")

@@ -15,7 +15,7 @@ import pytest
 from gitfed.edges import certificate_pins
 from gitfed.edges.certificates import Authority
 from gitfed.edges.signing_request import SigningRequest, read
-from gitfed.hub.options import Options
+from gitfed.hub.options import HubOptions
 from gitfed.hub.running import Running
 from gitfed.model import agent_identity
 from tests.hub import stage
@@ -258,7 +258,7 @@ async def test_an_open_connection_ends_with_its_certificates_time(
 async def test_a_certificate_counts_in_its_time_and_ten_minutes_before(
     tmp_path: Path, begins: timedelta, counts: bool
 ) -> None:
-    options = Options("0.0.0.0", 0, agent_life=timedelta(hours=1))
+    options = HubOptions("0.0.0.0", 0, agent_life=timedelta(hours=1))
     async with staged(tmp_path, options=options, more=[AGENTS]) as hub:
         site = await registered(hub, "edge-1", tmp_path)
         authority = Authority.open(hub.hub.folder)

@@ -19,7 +19,7 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webelement import WebElement
 from selenium.webdriver.support.wait import WebDriverWait
 
-from gitfed.hub.access.caller import Caller, Way
+from gitfed.hub.access.caller import AuthenticationMethod, Caller
 from gitfed.hub.running import Running
 from tests.hub.stage import Staged, staged
 from tests.support import needs, patience
@@ -74,7 +74,7 @@ class Browser:
     def log_in(self, staged_hub: Staged, name: str = "ann") -> None:
         """As somebody who was given a link."""
         self.forget()
-        token = staged_hub.hub.login_tokens.issue(Caller(name, way=Way.LOGIN_TOKEN))
+        token = staged_hub.hub.login_tokens.issue(Caller(name, way=AuthenticationMethod.LOGIN_TOKEN))
         self.driver.get(f"{staged_hub.url}/login/token?token={token}")
         self.until(lambda: "/ui" in self.driver.current_url)
 

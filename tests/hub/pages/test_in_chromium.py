@@ -170,7 +170,7 @@ def test_a_long_play_is_waited_for_on_the_page(chromium: Browser, hub: Staged, m
     may, played = threading.Event(), []
     play = what_if._play
 
-    def slowly(now: Moment, question: what_if.Question) -> what_if.Played:
+    def slowly(now: Moment, question: what_if.WhatIfQuestion) -> what_if.Played:
         played.append(question)
         assert may.wait(patience.SECONDS)
         return play(now, question)

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from gitfed.errors import StateConflict
-from gitfed.hub.access.caller import Caller, Way
+from gitfed.hub.access.caller import AuthenticationMethod, Caller
 from gitfed.model.operator_orders import Suspension
 from gitfed.offline import orders as given
 from tests.hub.pages.leading import OBJECT, WEB, Written, leading, take_orders
@@ -37,7 +37,7 @@ class Person:
 
 
 def _person(hub: Staged, name: str) -> Person:
-    cookie = hub.hub.sessions.begin(Caller(name, way=Way.LOGIN_TOKEN))
+    cookie = hub.hub.sessions.begin(Caller(name, way=AuthenticationMethod.LOGIN_TOKEN))
     session = hub.hub.sessions.find(cookie)
     assert session is not None
     return Person(hub, {"Accept": "text/html", "Cookie": f"gitfed-session={cookie}"}, session.csrf)

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from markupsafe import escape
 
-from gitfed.hub.access.caller import Caller, Way
+from gitfed.hub.access.caller import AuthenticationMethod, Caller
 from gitfed.hub.pages import annotated, assets, frame, placement
 from gitfed.hub.running import Running
 from gitfed.model.base import ObjectKey
@@ -32,7 +32,7 @@ DEFINITION = ("apiextensions.k8s.io", "CustomResourceDefinition")
 
 async def _session(hub: Staged) -> tuple[dict[str, str], str]:
     """(headers of a browser that is logged in, its token against forgery)"""
-    token = hub.hub.login_tokens.issue(Caller("ann", way=Way.LOGIN_TOKEN))
+    token = hub.hub.login_tokens.issue(Caller("ann", way=AuthenticationMethod.LOGIN_TOKEN))
     _, _, headers = await ask(hub, "GET", f"/login/token?token={token}")
     value = headers["Set-Cookie"].partition(";")[0]
     session = hub.hub.sessions.find(value.partition("=")[2])
@@ -109,7 +109,7 @@ async def test_a_page_is_formed_once_and_has_each_callers_own_name_and_token(
 async def test_what_a_caller_is_called_is_text_on_a_page(tmp_path: Path, name: str) -> None:
     documents = (policy("all", subjects=[user(name)], allow=["view"]), *fleet.CLUSTERS)
     async with staged(
-        tmp_path, *documents, names=("ann",), tokens=(Passwords({"odd": Caller(name, way=Way.OIDC)}),)
+        tmp_path, *documents, names=("ann",), tokens=(Passwords({"odd": Caller(name, way=AuthenticationMethod.OIDC)}),)
     ) as hub:
         found = fleet.planned()
         found.repo = snapshot(*documents)

@@ -10,14 +10,14 @@ import pytest
 from aiohttp import web
 
 from gitfed.fleet_api import request as api_request
-from gitfed.hub.access.caller import Caller, Way
+from gitfed.hub.access.caller import AuthenticationMethod, Caller
 from gitfed.hub.search import access_reviews
-from gitfed.hub.search.access_reviews import AccessReviews, Verdict
+from gitfed.hub.search.access_reviews import AccessReview, AccessReviews
 from tests.edges.kube.answering import serving
 from tests.support import patience
 
 PODS = api_request.parse("/api/v1/namespaces/shop/pods")
-ANN = Caller("ann", ("team", "system:authenticated", "system:masters"), way=Way.OIDC)
+ANN = Caller("ann", ("team", "system:authenticated", "system:masters"), way=AuthenticationMethod.OIDC)
 
 
 @dataclass
@@ -42,7 +42,7 @@ async def test_a_caller_is_asked_about_in_their_name_once_in_a_while() -> None:
     reviews = AccessReviews(clock=lambda: now[0])
     async with serving(member) as server, server.session() as session:
         for _ in range(3):
-            assert await reviews.of(session, ANN, PODS, "list") == Verdict(True)
+            assert await reviews.of(session, ANN, PODS, "list") == AccessReview(True)
         assert member.asked == [({"verb": "list", "version": "v1", "resource": "pods", "namespace": "shop"}, ["team"])]
         member.answer = False
         now[0] = 59.0
@@ -100,7 +100,7 @@ async def test_questions_that_are_alike_and_under_way_are_one() -> None:
 async def test_what_is_no_yes_is_a_no(answer: object, why: str) -> None:
     member = Member(answer)
     async with serving(member) as server, server.session() as session:
-        assert await AccessReviews().of(session, ANN, PODS, "list") == Verdict(False, why)
+        assert await AccessReviews().of(session, ANN, PODS, "list") == AccessReview(False, why)
 
 
 async def test_a_member_that_hangs_says_no_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -108,4 +108,4 @@ async def test_a_member_that_hangs_says_no_in_time(monkeypatch: pytest.MonkeyPat
     member = Member(wait=asyncio.Event())
     async with serving(member) as server, server.session() as session:
         verdict = await AccessReviews().of(session, ANN, PODS, "list")
-        assert verdict == Verdict(False, "cluster m1: no answer in time")
+        assert verdict == AccessReview(False, "cluster m1: no answer in time")

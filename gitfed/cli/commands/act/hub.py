@@ -14,7 +14,7 @@ import click
 from gitfed.cli import exits, hub_options, log_options, options, parameters
 
 if TYPE_CHECKING:
-    from gitfed.hub.options import Options as HubOptions
+    from gitfed.hub.options import HubOptions
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from gitfed.cli.output import plain, structured
 from gitfed.errors import UsageError
 
 if TYPE_CHECKING:
-    from gitfed.hub.notifications.conditions import Condition
+    from gitfed.hub.notifications.conditions import FleetCondition
     from gitfed.hub.notifications.outbox import News
     from gitfed.model.declared.notification import Notification
 
@@ -67,7 +67,7 @@ def _chosen(known: Sequence[Notification], name: str) -> list[Notification]:
     return [one for one in known if name in ("", one.metadata.name)]
 
 
-def _present(session: load.Session) -> dict[str, Condition]:
+def _present(session: load.Session) -> dict[str, FleetCondition]:
     from gitfed.hub.notifications import conditions
     from gitfed.offline import state_inputs
 
@@ -81,7 +81,7 @@ def _present(session: load.Session) -> dict[str, Condition]:
     return conditions.of(situation)
 
 
-def _news(session: load.Session, notification: Notification, present: dict[str, Condition]) -> Sequence[News]:
+def _news(session: load.Session, notification: Notification, present: dict[str, FleetCondition]) -> Sequence[News]:
     from gitfed.hub.notifications import interest
     from gitfed.hub.notifications.outbox import Outbox
 

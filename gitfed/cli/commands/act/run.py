@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from gitfed.daemon import leader
     from gitfed.daemon.fleet.cluster_health import Timing
     from gitfed.edges.forge import Forge
-    from gitfed.hub.options import Options as HubOptions
+    from gitfed.hub.options import HubOptions
 
 
 @dataclass(frozen=True, slots=True)
