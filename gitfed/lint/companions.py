@@ -40,8 +40,8 @@ def _elsewhere(repo: RepoSnapshot, plan: Plan) -> Iterator[Problem]:
         if chooses is None:
             continue
         there = _where(plan, key)
-        lacking = [(one, where - there) for one, labels, where in running[key.namespace] if chooses(labels)]
-        lacking = [(one, where) for one, where in lacking if where]
+        lacking = [(workload, where - there) for workload, labels, where in running[key.namespace] if chooses(labels)]
+        lacking = [(workload, where) for workload, where in lacking if where]
         if lacking:
             workload, missing = lacking[0][0], sorted(set().union(*(where for _, where in lacking)))
             goes = "does not go" if there else "goes nowhere, so not"
@@ -69,7 +69,10 @@ def _selects(manifest: Manifest) -> selector.Predicate | None:
     labels, expressions = wanted.get("matchLabels"), wanted.get("matchExpressions")
     if not (labels or expressions) or not isinstance(labels or {}, Mapping) or not isinstance(expressions or [], list):
         return None
-    if not all(isinstance(one, Mapping) and "key" in one and "operator" in one for one in expressions or []):
+    if not all(
+        isinstance(expression, Mapping) and "key" in expression and "operator" in expression
+        for expression in expressions or []
+    ):
         return None  # a server says what is wrong with it
     return selector.from_body({"matchLabels": labels or {}, "matchExpressions": expressions or []})
 

@@ -68,7 +68,7 @@ _RIGHTS = frozenset(("Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding")
 
 def _unselected(repo: RepoSnapshot, plan: Plan) -> Iterator[Problem]:
     """Workloads and rights that go nowhere. Of other objects that may be meant: they wait for what needs them."""
-    found = [
+    unselected = [
         (binding.key, manifest.origin)
         for binding in plan.bindings.values()
         if (manifest := repo.manifests.get(binding.key)) is not None
@@ -77,11 +77,11 @@ def _unselected(repo: RepoSnapshot, plan: Plan) -> Iterator[Problem]:
     ]
     cluster_wide = "a ClusterPropagationPolicy"
     namespaced = f"a PropagationPolicy of its namespace, or {cluster_wide}"
-    if found and not repo.propagation:
-        listed = _few([key for key, _ in found])
-        yield _warning(found[0][1], f"there is no policy, so nothing goes anywhere: {listed}", cluster_wide)
+    if unselected and not repo.propagation:
+        listed = _few([key for key, _ in unselected])
+        yield _warning(unselected[0][1], f"there is no policy, so nothing goes anywhere: {listed}", cluster_wide)
         return
-    for key, origin in found:
+    for key, origin in unselected:
         hint = namespaced if key.namespace else cluster_wide
         yield _warning(origin, f"{names.shown(key)} goes nowhere: no policy selects it", hint)
 
@@ -120,7 +120,10 @@ def _ties(repo: RepoSnapshot, plan: Plan) -> Iterator[Problem]:
         other = policies.get(binding.losers[0]) if binding.losers else None
         if policy is None or other is None or other.kind != policy.kind:
             continue
-        ranks = {(one.spec.priority or 0, _precision(one, key, binding.api_version)) for one in (policy, other)}
+        ranks = {
+            (candidate.spec.priority or 0, _precision(candidate, key, binding.api_version))
+            for candidate in (policy, other)
+        }
         if len(ranks) == 1 and {rank for _, rank in ranks} != {match.BY_NAME}:
             tied.setdefault((match.ref(policy), match.ref(other)), []).append(key)
     for (winner, loser), keys in sorted(tied.items()):
@@ -143,13 +146,13 @@ def _precision(policy: Propagation, key: ObjectKey, api_version: str) -> int:
 
 def _idle_overrides(repo: RepoSnapshot, plan: Plan) -> Iterator[Problem]:
     """Override policies that select something that is placed, and change nothing of it anywhere."""
-    by = {edit.by for classes in plan.rendered.values() for one in classes for edit in one.edits}
+    by = {edit.by for classes in plan.rendered.values() for rendered in classes for edit in rendered.edits}
     kinds = {(binding.api_version, key.kind) for key, binding in plan.bindings.items() if binding.shares}
     failed = {problem.origin for problem in plan.problems}
     wrong = {problem.origin.path for problem in plan.problems if problem.severity is Severity.ERROR}
     for override in repo.overrides:
         ref = PolicyRef(override.kind, override.metadata.namespace, override.metadata.name)
-        wanted = {(one.api_version, one.kind) for one in override.spec.resource_selectors}
+        wanted = {(selector.api_version, selector.kind) for selector in override.spec.resource_selectors}
         if (
             str(ref) not in by
             and (not wanted or wanted & kinds)
@@ -166,15 +169,15 @@ def _single_places(repo: RepoSnapshot, plan: Plan) -> Iterator[Problem]:
     if len(plan.clusters) < 2:
         return
     policies = {match.ref(policy): policy for policy in repo.propagation}
-    found: dict[tuple[PolicyRef, str], list[ObjectKey]] = {}
+    keys_by_policy_and_cluster: dict[tuple[PolicyRef, str], list[ObjectKey]] = {}
     for key, binding in plan.bindings.items():
         if not binding.replicas or key.kind in ("Job", "CronJob") or binding.policy not in policies:
             continue
-        unfit = {one.cluster for one in binding.rejections if one.barred}
+        unfit = {rejection.cluster for rejection in binding.rejections if rejection.barred}
         possible = [name for name in plan.clusters if name not in unfit]
         if len(possible) == 1 and binding.shares:
-            found.setdefault((binding.policy, possible[0]), []).append(key)
-    for (ref, cluster), keys in sorted(found.items()):
+            keys_by_policy_and_cluster.setdefault((binding.policy, possible[0]), []).append(key)
+    for (ref, cluster), keys in sorted(keys_by_policy_and_cluster.items()):
         message = f"{ref} lets {_few(keys)} run in {cluster} only: when that fails, nothing takes over"
         yield _warning(policies[ref].origin, message, "let a second cluster pass")
 
@@ -209,7 +212,7 @@ def _unreached(repo: RepoSnapshot, plan: Plan) -> Iterator[Problem]:
     if not reached:
         return  # nothing is placed anywhere: not the clusters' fault, and said elsewhere
     # Others stand by: what was chosen instead may fail, and then they take over.
-    reached |= {one.cluster for binding in placed for one in binding.rejections if not one.barred}
+    reached |= {rejection.cluster for binding in placed for rejection in binding.rejections if not rejection.barred}
     for name, cluster in repo.clusters.items():
         if name not in reached:
             yield Problem(cluster.origin, f"no policy sends anything to cluster {name}", severity=Severity.WARNING)

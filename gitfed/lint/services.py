@@ -105,17 +105,17 @@ def _kind_of_service(origin: Origin, service: Manifest) -> Iterator[Problem]:
 def _ingress(repo: RepoSnapshot, ingress: MultiClusterIngress) -> Iterator[Problem]:
     said: set[str] = set()
     for where, backend in ingress.backends():
-        found = backend.service
-        if found is None or found.name in said:
+        service = backend.service
+        if service is None or service.name in said:
             continue
-        said.add(found.name)
-        manifest = repo.manifests.get(ObjectKey("", "Service", ingress.namespace, found.name))
+        said.add(service.name)
+        manifest = repo.manifests.get(ObjectKey("", "Service", ingress.namespace, service.name))
         if manifest is None:
-            message = f"there is no Service {ingress.namespace}/{found.name}"
+            message = f"there is no Service {ingress.namespace}/{service.name}"
             yield _warning(ingress.origin, message, "", (*where, "service", "name"))
         elif not any(_has_port(backend, port) for port in routes.ports_of(manifest)):
-            port = found.port.name or found.port.number
-            message = f"the Service {ingress.namespace}/{found.name} has no port {port}"
+            port = service.port.name or service.port.number
+            message = f"the Service {ingress.namespace}/{service.name} has no port {port}"
             yield _warning(ingress.origin, message, _known(routes.ports_of(manifest)), (*where, "service", "port"))
 
 

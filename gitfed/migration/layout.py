@@ -28,11 +28,11 @@ _ODD = re.compile(r"[^a-z0-9.-]+")
 
 def files(bodies: Iterable[Body], folder: str = "") -> dict[str, list[Body]]:
     """Every body under its path; two that would share one (kinds of two groups) stand in it together."""
-    found: dict[str, list[Body]] = {}
+    bodies_by_path: dict[str, list[Body]] = {}
     for body in bodies:
         path = path_of(body)
-        found.setdefault(f"{folder.strip('/')}/{path}" if folder.strip("/") else path, []).append(body)
-    return dict(sorted(found.items()))
+        bodies_by_path.setdefault(f"{folder.strip('/')}/{path}" if folder.strip("/") else path, []).append(body)
+    return dict(sorted(bodies_by_path.items()))
 
 
 def path_of(body: Body) -> str:

@@ -60,8 +60,8 @@ def policies(templates: Iterable[Body], cluster: ClusterName, name: str = "") ->
             "spec": {
                 "conflictResolution": "Overwrite",
                 "placement": {"clusterAffinity": {"clusterNames": [cluster]}},
-                "resourceSelectors": sorted(found, key=lambda selector: (selector["kind"], selector["name"])),
+                "resourceSelectors": sorted(selected, key=lambda selector: (selector["kind"], selector["name"])),
             },
         }
-        for namespace, found in sorted(selectors.items())
+        for namespace, selected in sorted(selectors.items())
     ]

@@ -84,7 +84,7 @@ def of_catalogue(files: Mapping[str, str]) -> Interpreter:
 def of_scripts(rules: Mapping[str, Rules], others: Sequence[RuleSource]) -> Interpreter:
     """Scripts that another process read, by the name of their source; `others` are asked after them."""
     scripts = _Scripts()
-    return Interpreter((*(Scripted(name, found, scripts.run) for name, found in rules.items()), *others))
+    return Interpreter((*(Scripted(name, script_rules, scripts.run) for name, script_rules in rules.items()), *others))
 
 
 def compiled(customization: ResourceInterpreterCustomization) -> Mapping[Operation, str]:
@@ -104,17 +104,17 @@ class _Problems:
         self,
         customizations: Sequence[ResourceInterpreterCustomization],
         scripts: _Scripts,
-        found: tuple[Problem, ...] = (),
+        initial: tuple[Problem, ...] = (),
     ) -> None:
-        """`found`: what was wrong from the beginning."""
+        """`initial`: what was wrong from the beginning."""
         self._customizations = customizations
         self._scripts = scripts
-        self._found = found
+        self._initial = initial
 
     def __call__(self) -> tuple[Problem, ...]:
         if not self._customizations:
-            return self._found
-        return (*self._found, *self._unusable, *customized.noted(self._customizations, self._scripts.lua.notes()))
+            return self._initial
+        return (*self._initial, *self._unusable, *customized.noted(self._customizations, self._scripts.lua.notes()))
 
     @cached_property
     def _unusable(self) -> tuple[Problem, ...]:

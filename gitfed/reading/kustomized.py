@@ -27,7 +27,7 @@ class Builds:
         self._repository = repository
         self._program = Kustomize()
         self._names: dict[str, kustomize.Names] = {}
-        self._layouts: OrderedDict[Commit, kustomize.Layout] = OrderedDict()
+        self._layouts: OrderedDict[Commit, kustomize.KustomizationLayout] = OrderedDict()
         """The latest ones, newest last: every folder that cannot be built asks for the same older commits."""
 
     def build(self, root: kustomize.Root, read: Callable[[str], bytes]) -> bytes:
@@ -56,9 +56,9 @@ class Builds:
         inside = f"{path}/"
         material = self._layout(commit).material
         return [
-            one
-            for one in self._repository.entries(commit)
-            if (one == path or one.startswith(inside)) and one not in material
+            file_path
+            for file_path in self._repository.entries(commit)
+            if (file_path == path or file_path.startswith(inside)) and file_path not in material
         ]
 
     def real_path(self, commit: Commit, path: str) -> str:
@@ -78,7 +78,7 @@ class Builds:
     def _root(self, commit: Commit, path: str) -> kustomize.Root | None:
         return self._layout(commit).roots.get(path)
 
-    def _layout(self, commit: Commit) -> kustomize.Layout:
+    def _layout(self, commit: Commit) -> kustomize.KustomizationLayout:
         layout = self._layouts.get(commit)
         if layout is None:
             entries = sorted(self._repository.entries(commit).values(), key=lambda entry: entry.path)

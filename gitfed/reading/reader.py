@@ -191,9 +191,9 @@ def settings_at(
     for path in source.USUAL_PATHS:
         entry = entries.get(path)
         if entry is not None:
-            found = memory.content(path, entry.blob_id, functools.partial(repository.read, entry.blob_id))
-            if found.settings and not found.faulty:
-                return found.settings[0]
+            file_content = memory.content(path, entry.blob_id, functools.partial(repository.read, entry.blob_id))
+            if file_content.settings and not file_content.faulty:
+                return file_content.settings[0]
     return whole().settings
 
 
@@ -251,12 +251,12 @@ def last_good(
             else:
                 if blob:
                     return applied, blob
-        found = next(older(path), None) if history is not None else None
-        if found is None and unreadable is not None:
+        from_history = next(older(path), None) if history is not None else None
+        if from_history is None and unreadable is not None:
             raise unreadable
-        if found is None and applied is None and is_cut_off():
+        if from_history is None and applied is None and is_cut_off():
             raise SourceError("older commits are not in this clone", hint="git fetch --unshallow brings them")
-        return found
+        return from_history
 
     def older(path: str) -> Iterator[tuple[Commit, str]]:
         assert history is not None

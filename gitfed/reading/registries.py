@@ -34,17 +34,17 @@ class Extent:
 
 def of_cluster(registries: Iterable[ResourceRegistry], declared: Cluster) -> dict[Selected, Extent]:
     """A cluster has one store (Karmada): that of the first registry by name that has one."""
-    found: dict[Selected, Extent] = {}
+    extents: dict[Selected, Extent] = {}
     about = _about(registries, declared)
     store = next((registry.open_search for registry in about if registry.open_search is not None), None)
     for registry in about:
         for wanted in registry.spec.resource_selectors:
             namespaces = frozenset((wanted.namespace,)) if wanted.namespace else None
             key = Selected(wanted.api_version, wanted.kind)
-            before = found.get(key, Extent(frozenset()))
+            before = extents.get(key, Extent(frozenset()))
             both = None if before.namespaces is None or namespaces is None else before.namespaces | namespaces
-            found[key] = Extent(both, before.store or (store if registry.open_search is not None else None))
-    return found
+            extents[key] = Extent(both, before.store or (store if registry.open_search is not None else None))
+    return extents
 
 
 def _about(registries: Iterable[ResourceRegistry], declared: Cluster) -> list[ResourceRegistry]:

@@ -33,10 +33,10 @@ class Renames:
         """(the commit before, the name there) of a file that came with a commit. Raises SourceError."""
         if commit not in self._came:
             self._came[commit] = self._changes(commit)
-        known = self._came[commit]
-        if known is None or path not in known[1]:
+        came_with = self._came[commit]
+        if came_with is None or path not in came_with[1]:
             return None
-        parent, changed = known
+        parent, changed = came_with
         was, came = changed[path]
         if was is not None or came is None or came.size > tree.LARGEST_FILE:
             return None
@@ -54,13 +54,17 @@ class Renames:
 
     def _words_of_gone(self, commit: Commit, changed: Mapping[str, git.Change]) -> Mapping[str, Counter[bytes]]:
         if self._gone is None or self._gone[0] != commit:
-            gone = [one.before for _, one in sorted(changed.items()) if one.after is None and one.before is not None]
-            found = {
+            gone = [
+                change.before
+                for _, change in sorted(changed.items())
+                if change.after is None and change.before is not None
+            ]
+            words_by_path = {
                 entry.path: _words(self._repository.read(entry.blob_id))
                 for entry in gone[:_MOST_GONE]
                 if entry.mode not in (tree.SYMLINK, tree.SUBMODULE) and entry.size <= tree.LARGEST_FILE
             }
-            self._gone = (commit, found)
+            self._gone = (commit, words_by_path)
         return self._gone[1]
 
 
@@ -68,6 +72,6 @@ def _words(data: bytes) -> Counter[bytes]:
     return Counter(filter(None, _SPACE.split(data)))
 
 
-def _likeness(one: Counter[bytes], other: Counter[bytes]) -> float:
+def _likeness(words: Counter[bytes], other: Counter[bytes]) -> float:
     """Which part of the longer one is in the shorter."""
-    return (one & other).total() / max(one.total(), other.total(), 1)
+    return (words & other).total() / max(words.total(), other.total(), 1)

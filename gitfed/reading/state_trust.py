@@ -127,13 +127,13 @@ class StateTrust:
             log.warning(what, extra={"commit": commit[:12], "reason": why})
 
 
-def judge(repository: git.Repository, tip: Commit, known: Commit | None, parties: trust.Parties) -> Verdict:
+def judge(repository: git.Repository, tip: Commit, last_believed: Commit | None, parties: trust.Parties) -> Verdict:
     """How far the branch up to `tip` counts. `known` was believed before."""
     waiting: list[Commit] = []
     root: Commit | None = None
     why = ""
     for commit in repository.first_parents(tip, limit=_MOST):
-        why = "" if commit == known else _why_not_a_root(repository, commit, parties)
+        why = "" if commit == last_believed else _why_not_a_root(repository, commit, parties)
         if not why:
             root = commit
             break

@@ -147,10 +147,10 @@ class Trust:
             commits = self._repository.commits_since(base, commit, limit=_MOST_COMMITS + 1)
             if len(commits) > _MOST_COMMITS:
                 return f"more than {_MOST_COMMITS} commits since {base[:12]} would have to be checked"
-        for one in commits:
-            said = self._verdict(one, demand.keys).why_not
+        for unchecked in commits:
+            said = self._verdict(unchecked, demand.keys).why_not
             if said:
-                return f"{one[:12]} {said}"
+                return f"{unchecked[:12]} {said}"
         return ""
 
     def _nobody_says(self, base: Commit | None) -> str:
@@ -207,8 +207,8 @@ class Trust:
     def _keyring(self, entries: tuple[str, ...], commit: Commit, also: tuple[str, ...] = ()) -> signature.Keyring:
         """`also` names files in which PGP keys may be found that `entries` name by fingerprint."""
         read = functools.partial(self._content, commit)
-        found = [content for path in (*entries, *also) if not public_key.is_key(path) and (content := read(path))]
-        return signature.keyring(entries, read, known=(*found, *self._own.trusted))
+        key_files = [content for path in (*entries, *also) if not public_key.is_key(path) and (content := read(path))]
+        return signature.keyring(entries, read, known=(*key_files, *self._own.trusted))
 
     def _content(self, commit: Commit, path: str) -> bytes | None:
         entry = self._repository.entries(commit).get(path)
@@ -265,10 +265,10 @@ class Trust:
         if self._record is None or not self._record.exists():
             return None, ""
         try:
-            found = json.loads(self._record.read_bytes())
-            if found["schemaVersion"] > _VERSION:
+            record = json.loads(self._record.read_bytes())
+            if record["schemaVersion"] > _VERSION:
                 raise SourceError(f"{self._record} was written by a newer gitfed")
-            return Commit(str(found["commit"])), str(found["commits"])
+            return Commit(str(record["commit"])), str(record["commits"])
         except (OSError, ValueError, KeyError, TypeError) as error:
             # Forgetting it would let the next commit speak for itself.
             raise SourceError(f"{self._record} cannot be read", hint="remove it to begin anew") from error
@@ -300,10 +300,10 @@ def _own_keys(folder: Path | None) -> signature.Keyring:
         content = {path.name: path.read_bytes() for path in paths}
     except OSError as error:
         raise SourceError(f"{folder} cannot be read: {error.strerror}") from error
-    found = signature.keyring(content, content.get)
-    if found.unusable or not found:
-        said = "; ".join(found.unusable) or "no file in it"
+    keyring = signature.keyring(content, content.get)
+    if keyring.unusable or not keyring:
+        said = "; ".join(keyring.unusable) or "no file in it"
         raise SourceError(
             f"{folder} holds no keys that can be used: {said}", hint="public keys: PGP blocks or SSH's .pub"
         )
-    return found
+    return keyring

@@ -34,20 +34,20 @@ class Versions:
         first = self._order.get(start)
         if first is None:
             return self._repository.last_commits_of(path, start, limit=_MOST_VERSIONS, until_deleted=True)
-        found: list[tuple[Commit, str]] = []
+        versions: list[tuple[Commit, str]] = []
         for number, commit, blob in self._by_path.get(path, ()):
             if number < first:
                 continue
-            if not blob or len(found) == _MOST_VERSIONS:
+            if not blob or len(versions) == _MOST_VERSIONS:
                 break
-            found.append((commit, blob))
-        return found
+            versions.append((commit, blob))
+        return versions
 
     def _read(self, start: Commit) -> None:
-        known = self._repository.all_changes(start, limit=_MOST_COMMITS)
-        if len(known) == _MOST_COMMITS:
+        commits = self._repository.all_changes(start, limit=_MOST_COMMITS)
+        if len(commits) == _MOST_COMMITS:
             return  # what is older cannot be told from what is not there
-        for number, (commit, changes) in enumerate(known):
+        for number, (commit, changes) in enumerate(commits):
             self._order[commit] = number
             for path, blob in changes:
                 self._by_path.setdefault(path, []).append((number, commit, blob))

@@ -93,10 +93,10 @@ class Answers:
             tell = digest not in self._open and not self._wanted
             if digest not in self._open:
                 self._open[digest] = self._wanted[digest] = question
-            found = self._failed.get(digest, _NOT_YET)
+            failure = self._failed.get(digest, _NOT_YET)
         if tell:
             self.on_wanted()
-        return found
+        return failure
 
     def _known(self, question: WebhookQuestion) -> Body | None:
         digest = question.digest
@@ -164,17 +164,17 @@ class Answers:
         with self._lock:
             if not self._asked and not self._recorded:
                 return _NOTHING
-            found = {
+            used = {
                 digest: self._documents[digest]
                 for digest, question in self._asked.items()
                 if digest in self._documents and self._is_used(question, bindings.get(question.key))
             }
             recorded, owed = self._recorded, any(question.operation in RECORDED for question in self._open.values())
             if not owed:
-                self._forget(found, bindings)
+                self._forget(used, bindings)
         if owed:  # without the lock: some of these are read from the repository only now
-            found |= {digest: recorded[digest] for digest in recorded if digest not in found}
-        return dict(sorted(found.items()))
+            used |= {digest: recorded[digest] for digest in recorded if digest not in used}
+        return dict(sorted(used.items()))
 
     def _forget(self, used: Mapping[str, Body], bindings: Mapping[ObjectKey, Binding]) -> None:
         """What is out of use is asked anew should it come back; until then nobody needs it."""

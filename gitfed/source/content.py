@@ -251,12 +251,12 @@ class _Reader:
             message = f"{kind} is {registry.NOT_ACTED_ON[group, kind]}"
             self.problems.append(Problem(place(()), message, severity=Severity.WARNING))
             return
-        for version, known in registry.MODELS:
-            if known == kind and group_of(version) == group:
+        for version, model_kind in registry.MODELS:
+            if model_kind == kind and group_of(version) == group:
                 self.error(place(("apiVersion",)), f"{kind} of {api_version} is not known", f"use {version}")
                 return
-        kinds = [known for version, known in registry.MODELS if group_of(version) == group]
-        kinds += [known for other, known in registry.NOT_ACTED_ON if other == group]
+        kinds = [model_kind for version, model_kind in registry.MODELS if group_of(version) == group]
+        kinds += [ignored_kind for other, ignored_kind in registry.NOT_ACTED_ON if other == group]
         hint = nearest.did_you_mean(kind, kinds)
         self.error(place(("kind",)), f"{api_version} has no kind {kind}", hint)
 
@@ -268,9 +268,9 @@ class _Reader:
             else:
                 self.error(place(("metadata",)), "metadata must be a mapping")
             return False
-        found = [*metadata.problems(members, kind, place), *replica_checks.problems(value, kind, place)]
-        self.problems += found
-        return not found
+        problems = [*metadata.problems(members, kind, place), *replica_checks.problems(value, kind, place)]
+        self.problems += problems
+        return not problems
 
     def template(self, value: dict[str, Any], kind: Kind, origin: Origin, place: declare.Place) -> None:
         if kind in scope.NEVER_PROPAGATED:

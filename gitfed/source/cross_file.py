@@ -45,11 +45,11 @@ def missing_keys(
 
 def scopes(contents: Iterable[FileContent]) -> dict[Kind, bool]:
     """Custom kind → whether it is namespaced, as the repository's CRDs say."""
-    found: dict[Kind, bool] = {}
+    namespaced_by_kind: dict[Kind, bool] = {}
     for content in contents:
         if content.scopes:
-            found.update(content.scopes)
-    return found
+            namespaced_by_kind.update(content.scopes)
+    return namespaced_by_kind
 
 
 def scoped(content: FileContent, namespaced: Mapping[Kind, bool], memory: Memory) -> Sequence[Manifest]:
@@ -96,8 +96,8 @@ def conflicts(
     alike: dict[tuple[str, ...], list[Manifest | Declared]] = {}
     for key, definitions in again.items():
         by_origin: dict[Origin, list[Definition]] = {}
-        for one in definitions:
-            by_origin.setdefault(one[1].origin, []).append(one)
+        for definition in definitions:
+            by_origin.setdefault(definition[1].origin, []).append(definition)
         for same in by_origin.values():
             # One file is material of several kustomizations: what else they build of it is said with it.
             paths = tuple(dict.fromkeys(path for path, _ in same))

@@ -89,9 +89,9 @@ def _misspelled(value: Mapping[str, Any]) -> str:
     for name in (*_INSIDE, *_GENERATORS):
         inside += [(item, _MEMBERS) for item in _items(value.get(name))]
     inside.append((value.get("openapi"), _MEMBERS))
-    for members, known in inside:
+    for members, spellings in inside:
         for name in members if isinstance(members, dict) else ():
-            right = known.get(name.casefold(), name)
+            right = spellings.get(name.casefold(), name)
             if right != name:
                 return f"{visible(name)} is no field of a kustomization (write {right})"
     return ""
@@ -108,8 +108,8 @@ def _is_plausible(value: Mapping[str, Any]) -> bool:
 
 def _words(data: bytes) -> tuple[str, ...]:
     text = data.decode("utf-8", "replace")
-    found = (match[0].strip(":=,") for match in _WORD.finditer(text))
-    return tuple(dict.fromkeys(itertools.islice((word for word in found if word), _MOST_WORDS)))
+    words = (match[0].strip(":=,") for match in _WORD.finditer(text))
+    return tuple(dict.fromkeys(itertools.islice((word for word in words if word), _MOST_WORDS)))
 
 
 def _paths(value: Mapping[str, Any]) -> Iterator[str]:

@@ -63,7 +63,7 @@ class Root:
 
 
 @dataclass(slots=True)
-class Layout:
+class KustomizationLayout:
     roots: dict[str, Root] = field(default_factory=dict)
     """By path of the kustomization file."""
     material: set[str] = field(default_factory=set)
@@ -86,23 +86,23 @@ def layout(
     entries: Sequence[Entry],
     wanted: Callable[[str], bool],
     read: Callable[[str], bytes],
-    known: dict[str, Names],
+    names_by_blob: dict[str, Names],
     before: Callable[[str], str] = lambda path: "",
-) -> Layout:
-    """`entries` are sorted by path; `known` remembers what kustomization files name, by blob id: it may be empty.
+) -> KustomizationLayout:
+    """`entries` are sorted by path; `names_by_blob` remembers what each kustomization file names: it may be empty.
 
     `before`: what stood for a kustomization file in the last commit that was applied, a root's digest or a blob id, ""
     for nothing. It is asked only where another kustomization cannot be used.
     """
-    found = Layout()
+    result = KustomizationLayout()
     kustomizations: dict[str, Entry] = {}
     for entry in entries:
         folder, _, name = entry.path.rpartition("/")
         if name in NAMES and entry.mode not in (SYMLINK, SUBMODULE):
             kustomizations.setdefault(folder, entry)
     if kustomizations:
-        _Finder(entries, wanted, read, known, before, kustomizations, found).find()
-    return found
+        _Finder(entries, wanted, read, names_by_blob, before, kustomizations, result).find()
+    return result
 
 
 @dataclass(slots=True)
@@ -110,11 +110,11 @@ class _Finder:
     entries: Sequence[Entry]
     wanted: Callable[[str], bool]
     read: Callable[[str], bytes]
-    known: dict[str, Names]
+    names_by_blob: dict[str, Names]
     before: Callable[[str], str]
     kustomizations: Mapping[str, Entry]
     """By folder."""
-    found: Layout
+    result: KustomizationLayout
     files: dict[str, Entry] = field(default_factory=dict)
     bases: dict[str, tuple[str, ...]] = field(default_factory=dict)
     """Folder → folders that its kustomization names."""
@@ -146,13 +146,13 @@ class _Finder:
                     self.refuse(path, "kustomizations name each other in a circle")
         self.tell_broken()
         for folder in ours:
-            self.found.material.add(self.kustomizations[folder].path)
+            self.result.material.add(self.kustomizations[folder].path)
 
     def names(self, folder: str) -> Names:
         entry = self.kustomizations[folder]
-        if entry.blob_id not in self.known:
-            self.known[entry.blob_id] = kustomization.read(entry, self.read)
-        return self.known[entry.blob_id]
+        if entry.blob_id not in self.names_by_blob:
+            self.names_by_blob[entry.blob_id] = kustomization.read(entry, self.read)
+        return self.names_by_blob[entry.blob_id]
 
     def look(self, folder: str) -> None:
         """Where the names of a kustomization lead."""
@@ -166,7 +166,7 @@ class _Finder:
                 bases.append(target)
             elif target in self.files:
                 if ours:
-                    self.found.material.add(target)
+                    self.result.material.add(target)
             else:
                 fault = fault or f"{visible(name)} is not a file of the repository, or a folder with a kustomization"
                 if not _REMOTE.search(name):
@@ -177,7 +177,7 @@ class _Finder:
             target, is_path = _join(folder, word), "." in word or "/" in word
             if target in self.files:
                 if ours and is_path:
-                    self.found.material.add(target)
+                    self.result.material.add(target)
             elif target != folder and (is_path or target in self.kustomizations):
                 self.unresolved.setdefault(folder, []).append(target)
         self.bases[folder] = tuple(bases)
@@ -208,13 +208,15 @@ class _Finder:
         for target in targets:
             if target in self.kustomizations:
                 continue
-            if below := [one.path for one in self.below(target) if target and one.path in self.files]:
-                self.found.material.update(below)  # a folder whose own kustomization is missing
+            if below := [entry.path for entry in self.below(target) if target and entry.path in self.files]:
+                self.result.material.update(below)  # a folder whose own kustomization is missing
                 continue
             for where in {folder, posixpath.dirname(target)}:
                 beside = [path for path in map(_PATH, self.below(where)) if posixpath.dirname(path) == where]
                 if len(beside) <= _MOST_BESIDE:
-                    self.found.material.update(path for path in beside if path in self.files and _is_near(target, path))
+                    self.result.material.update(
+                        path for path in beside if path in self.files and _is_near(target, path)
+                    )
 
     def root(self, folder: str) -> set[str]:
         """The folders that a root is built from."""
@@ -229,13 +231,13 @@ class _Finder:
         for here in sorted(reached):
             if here in self.faults:
                 place = Origin(visible(self.kustomizations[here].path), *self.names(here).place)
-                self.found.refused[entry.path] = self.faults[here]
+                self.result.refused[entry.path] = self.faults[here]
                 users = self.broken.setdefault((place, self.faults[here]), [])
                 users += [] if here == folder else [visible(entry.path)]
                 return reached
-        inside = {one.path: one for here in reached for one in self.below(here) if one.path in self.files}
+        inside = {file.path: file for here in reached for file in self.below(here) if file.path in self.files}
         files = tuple(inside[path] for path in sorted(inside))
-        size = sum(one.size for one in files)
+        size = sum(file.size for file in files)
         if len(files) > _MOST_FILES or size > _MOST_BYTES:
             self.refuse(
                 entry.path,
@@ -244,9 +246,9 @@ class _Finder:
             return reached
         plugins = any(self.names(here).plugins for here in reached)
         total = hashlib.sha256(b"%b\0%b\0" % (_VERSION, folder.encode("utf-8", "surrogateescape")))
-        for one in files:
-            total.update(b"%b\0%b\0" % (one.path.encode("utf-8", "surrogateescape"), one.blob_id.encode()))
-        self.found.roots[entry.path] = Root(folder, entry.path, files, plugins, f"{_BUILT}{total.hexdigest()}")
+        for file in files:
+            total.update(b"%b\0%b\0" % (file.path.encode("utf-8", "surrogateescape"), file.blob_id.encode()))
+        self.result.roots[entry.path] = Root(folder, entry.path, files, plugins, f"{_BUILT}{total.hexdigest()}")
         return reached
 
     def below(self, folder: str) -> Sequence[Entry]:
@@ -257,8 +259,8 @@ class _Finder:
         return self.entries[first:last]
 
     def refuse(self, path: str, message: str) -> None:
-        self.found.refused[path] = message
-        self.found.problems.append(Problem(Origin(visible(path)), message))
+        self.result.refused[path] = message
+        self.result.problems.append(Problem(Origin(visible(path)), message))
 
     def tell_broken(self) -> None:
         """Once for each kustomization, however many build on it."""
@@ -269,7 +271,7 @@ class _Finder:
                 more = f" and {len(users) - 1} more" if len(users) > 1 else ""
                 why = f"{users[0]}{more} {'build' if more else 'builds'} on it"
             hint = "; ".join(part for part in (commit, why) if part)
-            self.found.problems.append(Problem(place, fault, hint))
+            self.result.problems.append(Problem(place, fault, hint))
 
 
 def origins(values: Iterable[Any], path: str) -> list[tuple[Any, str]]:

@@ -40,8 +40,8 @@ class Versions:
     memory: Memory
     earlier: Earlier
     read: Callable[[HeldFile], bytes | None]
-    found: dict[str, HeldFile | None] = field(default_factory=dict)
-    """By path, what was found: history is asked once for each file."""
+    by_path: dict[str, HeldFile | None] = field(default_factory=dict)
+    """What `find` looked up: history is asked once for each file."""
     unknown: set[str] = field(default_factory=set)
     """Paths of files that may have had a good version, which cannot be read."""
 
@@ -83,13 +83,13 @@ class Versions:
         return None if content.faulty else (version, content)
 
     def _version(self, path: str) -> HeldFile | None:
-        if path not in self.found:
+        if path not in self.by_path:
             earlier = self.earlier
             version = earlier.held.get(path)
-            if version is None and earlier.last_good is not None and (found := earlier.last_good(path)) is not None:
-                version = HeldFile(path, found[0], found[1], "")
-            self.found[path] = version
-        return self.found[path]
+            if version is None and earlier.last_good is not None and (last_good := earlier.last_good(path)) is not None:
+                version = HeldFile(path, last_good[0], last_good[1], "")
+            self.by_path[path] = version
+        return self.by_path[path]
 
     def _load(self, version: HeldFile) -> bytes:
         data = self.read(version)

@@ -21,7 +21,7 @@ from gitfed.text import nearest, pointer, selector
 
 def check(snapshot: RepoSnapshot, at: locate.Locate = locate.by_object) -> tuple[Problem, ...]:
     """Warnings, sorted by place. The message names the field, and `at` tells where it stands."""
-    found = [
+    warnings = [
         *_unknown_clusters(snapshot, at),
         *_ties(snapshot),
         *_missing_overrides(snapshot, at),
@@ -30,7 +30,7 @@ def check(snapshot: RepoSnapshot, at: locate.Locate = locate.by_object) -> tuple
         *_state_preservation(snapshot),
         *_encrypted(snapshot),
     ]
-    return tuple(sorted(set(found)))
+    return tuple(sorted(set(warnings)))
 
 
 def _pulled(snapshot: RepoSnapshot) -> Iterator[Problem]:
@@ -197,11 +197,11 @@ def _ties(snapshot: RepoSnapshot) -> Iterator[Problem]:
 
 
 def _missing_overrides(snapshot: RepoSnapshot, at: locate.Locate) -> Iterator[Problem]:
-    known = {(o.kind, o.metadata.namespace, o.metadata.name) for o in snapshot.overrides}
+    overrides = {(o.kind, o.metadata.namespace, o.metadata.name) for o in snapshot.overrides}
     for policy in snapshot.propagation:
         kind = "ClusterOverridePolicy" if policy.is_cluster_wide else "OverridePolicy"
         namespace = "" if policy.is_cluster_wide else policy.metadata.namespace
-        names = [n for other, where, n in known if (other, where) == (kind, namespace)]
+        names = [n for other, where, n in overrides if (other, where) == (kind, namespace)]
         for i, name in enumerate(policy.spec.dependent_overrides):
             if name not in names:
                 message = f"spec.dependentOverrides[{i}] names the {kind} {name}, which does not exist"

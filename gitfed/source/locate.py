@@ -49,12 +49,14 @@ class InFiles:
         return origin
 
 
-def problems(found: Iterable[Problem], read: Callable[[str], bytes | None]) -> tuple[Problem, ...]:
+def problems(unplaced: Iterable[Problem], read: Callable[[str], bytes | None]) -> tuple[Problem, ...]:
     """The same problems at the fields that they name; `read` as of `InFiles`. Nothing is read if none names a field."""
     at = InFiles(read)
     return tuple(
-        replace(one, origin=at.place(one.origin, one.path), path=()) if one.path and one.origin.line else one
-        for one in found
+        replace(problem, origin=at.place(problem.origin, problem.path), path=())
+        if problem.path and problem.origin.line
+        else problem
+        for problem in unplaced
     )
 
 

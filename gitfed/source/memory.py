@@ -51,16 +51,16 @@ class Memory:
     def content(self, path: str, blob_id: str, load: Callable[[], bytes]) -> FileContent:
         """What the file says. `load` may raise SourceError; then nothing is remembered."""
         key = (path, blob_id)
-        known = self._new.get(key)
-        if known is None:
+        file_content = self._new.get(key)
+        if file_content is None:
             for old in self._old:
-                known = old.get(key)
-                if known is not None:
+                file_content = old.get(key)
+                if file_content is not None:
                     break
             else:
-                known = self._understand(path, blob_id, load)
-            self._new[key] = known
-        return known
+                file_content = self._understand(path, blob_id, load)
+            self._new[key] = file_content
+        return file_content
 
     def held(self, path: str, blob_id: str, commit: Commit, load: Callable[[], bytes]) -> FileContent:
         """The file at its last good version, marked so; the same objects as long as it stays held."""
@@ -80,13 +80,13 @@ class Memory:
             self._patterns = (include, exclude)
             self._compiled = (glob.compile_all(include, hidden=False), glob.compile_all(exclude))
             self._included = {}
-        known = self._included.get(path)
-        if known is None:
+        included = self._included.get(path)
+        if included is None:
             if len(self._included) > 1_000_000:
                 self._included.clear()
-            known = self._compiled[0].match(path) and not self._compiled[1].match(path)
-            self._included[path] = known
-        return known
+            included = self._compiled[0].match(path) and not self._compiled[1].match(path)
+            self._included[path] = included
+        return included
 
     def _understand(self, path: str, blob_id: str, load: Callable[[], bytes]) -> FileContent:
         built = kustomize.is_built(blob_id)

@@ -18,8 +18,8 @@ _DNS_LABELS = frozenset({Kind("", "Namespace"), Kind("", "Service")})
 
 def problems(metadata: Mapping[str, Any], kind: Kind, place: Place) -> list[Problem]:
     """Everything that is wrong; `place` takes paths of the object, not of its metadata."""
-    found = [*_name(metadata, kind), *_namespace(metadata), *_uid(metadata), *_maps(metadata)]
-    return [Problem(place(("metadata", *path)), message, hint) for path, message, hint in found]
+    errors = [*_name(metadata, kind), *_namespace(metadata), *_uid(metadata), *_maps(metadata)]
+    return [Problem(place(("metadata", *path)), message, hint) for path, message, hint in errors]
 
 
 def _name(metadata: Mapping[str, Any], kind: Kind) -> Iterator[tuple[Path, str, str]]:

@@ -64,10 +64,10 @@ def load(content: bytes) -> Overview | None:
         if value["format"] != FORMAT:
             return None
         places, templates = {}, {}
-        for path, blob, size, mode, found in value["files"]:
+        for path, blob, size, mode, keys in value["files"]:
             places[path] = Place(path, blob, size, mode)
-            if found:
-                templates[path] = tuple((ObjectKey(*one[:4]), one[4]) for one in found)
+            if keys:
+                templates[path] = tuple((ObjectKey(*key[:4]), key[4]) for key in keys)
         return Overview(Commit(value["commit"]), places, templates)
     except (ValueError, KeyError, TypeError, IndexError):
         return None
@@ -80,14 +80,16 @@ def of(repo: RepoSnapshot, entries: Iterable[Entry]) -> Overview | None:
     places = {entry.path: Place(entry.path, entry.blob_id, entry.size, entry.mode) for entry in entries}
     if any(place.mode in (SYMLINK, SUBMODULE) for place in places.values()):
         return None
-    found: dict[str, list[tuple[ObjectKey, str]]] = {}
+    keys_by_path: dict[str, list[tuple[ObjectKey, str]]] = {}
     for key, manifest in repo.manifests.items():
-        found.setdefault(manifest.origin.path, []).append((key, manifest.api_version))
+        keys_by_path.setdefault(manifest.origin.path, []).append((key, manifest.api_version))
     faulty = {*(problem.origin.path for problem in repo.problems), *(held.path for held in repo.held)}
     for path in _far(repo) | faulty:
-        found.pop(path, None)
+        keys_by_path.pop(path, None)
     built = {path.rpartition("/")[0] for path in places if kustomize.is_kustomization(path)}
-    templates = {path: tuple(found[path]) for path in places if path in found and not _is_below(path, built)}
+    templates = {
+        path: tuple(keys_by_path[path]) for path in places if path in keys_by_path and not _is_below(path, built)
+    }
     return Overview(repo.commit, places, templates)
 
 

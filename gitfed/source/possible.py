@@ -138,14 +138,14 @@ def _of_chunk(text: str) -> Meaning:
 def _kinds_of(text: str) -> frozenset[str] | None:
     """What the object says to be, not what it refers to: members in the first column, or in one brace. None where that
     is not plain."""
-    found, depth = set(), 0
+    kinds, depth = set(), 0
     for match in _KIND.finditer(text):
         if match["open"] or match["close"]:
             depth += 1 if match["open"] else -1
         elif match["quote"] is not None and (depth == 1 or (depth == 0 and match["start"] is not None)):
-            found.add(match["kind"] or "")
-    plain = all(kind and kind not in _NO_NAMES and not kind.endswith("List") for kind in found)
-    return frozenset(found) if found and plain else None
+            kinds.add(match["kind"] or "")
+    plain = all(kind and kind not in _NO_NAMES and not kind.endswith("List") for kind in kinds)
+    return frozenset(kinds) if kinds and plain else None
 
 
 def _meaning(
@@ -196,8 +196,8 @@ def _is_selector(value: Any) -> bool:
 
 def _all_of(selectors: list[Mapping[str, Any]], name: str) -> frozenset[str] | None:
     """None where one of them does not say it."""
-    found = frozenset(selector.get(name) or "" for selector in selectors)
-    return None if "" in found else found
+    values = frozenset(selector.get(name) or "" for selector in selectors)
+    return None if "" in values else values
 
 
 def _defined(spec: Any) -> frozenset[str] | None:
@@ -211,9 +211,9 @@ def _one(text: str) -> frozenset[str]:
 
 
 def _together(meanings: Iterable[Meaning]) -> Meaning:
-    found = list(meanings)
+    parts = list(meanings)
     return Meaning(
-        tuple(dict.fromkeys(one for each in found for one in each.defines)),
-        tuple(dict.fromkeys(one for each in found for one in each.concerns)),
-        any(each.overrides for each in found),
+        tuple(dict.fromkeys(definition for each in parts for definition in each.defines)),
+        tuple(dict.fromkeys(concern for each in parts for concern in each.concerns)),
+        any(each.overrides for each in parts),
     )

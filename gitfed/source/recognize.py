@@ -44,12 +44,12 @@ def mentions_objects(data: bytes) -> bool:
 def inside_charts(paths: Iterable[str], everything: Iterable[str]) -> dict[str, list[str]]:
     """Chart.yaml of a Helm chart → those of `paths` that are in its folder of templates."""
     charts = {path.removesuffix(_CHART) for path in everything if path.rpartition("/")[2] == _CHART}
-    found: dict[str, list[str]] = {}
+    templates_by_chart: dict[str, list[str]] = {}
     for path in paths if charts else ():
         folder = path[: path.rfind(_TEMPLATES) + 1] if _TEMPLATES in f"/{path}" else None
         if folder is not None and folder in charts:
-            found.setdefault(folder + _CHART, []).append(path)
-    return found
+            templates_by_chart.setdefault(folder + _CHART, []).append(path)
+    return templates_by_chart
 
 
 def _is_of_program(value: dict[str, Any]) -> bool:

@@ -21,19 +21,19 @@ _SHOWN = 39
 _SHORT = 3
 
 
-def faults(found: tuple[Fault, ...], load: Callable[[], bytes]) -> tuple[Fault, ...]:
+def faults(raw_faults: tuple[Fault, ...], load: Callable[[], bytes]) -> tuple[Fault, ...]:
     """The same faults; in a file with a Secret they quote no value. Places and what to do stay.
 
     One that quotes nothing stays as it is: the bytes need not be fetched again for it, and a word of its message that
     the file has too is no secret.
     """
-    if not any(fault.quotes for fault in found):
-        return found
+    if not any(fault.quotes for fault in raw_faults):
+        return raw_faults
     data = load()
     if not _SECRET.search(data):
-        return found
+        return raw_faults
     lines = data.decode("utf-8", "replace").removeprefix("\ufeff").splitlines()
-    return tuple(_masked(fault, lines) if fault.quotes else fault for fault in found)
+    return tuple(_masked(fault, lines) if fault.quotes else fault for fault in raw_faults)
 
 
 def _masked(fault: Fault, lines: list[str]) -> Fault:
@@ -46,9 +46,9 @@ def _masked(fault: Fault, lines: list[str]) -> Fault:
 
 def _values(text: str) -> list[str]:
     """Words that could be values, or the beginning of one; keys and tags of YAML itself are none."""
-    found = []
+    values = []
     for word in _WORD.findall(text):
         plain = word.lstrip("*&!")
         if not word.endswith(":") and not word.startswith("!!") and len(plain) >= _SHORT:
-            found += [plain, plain[:_SHOWN]]
-    return found
+            values += [plain, plain[:_SHOWN]]
+    return values

@@ -112,12 +112,12 @@ class _Reader:
         self.memory.settings_path = ""
 
     def adopt_settings(self, file: tree.File) -> bool:
-        found = self.understand(file)
-        if found.faulty and not found.settings and (version := self.versions.find(file.path)):
-            found = version[1]
-        if not found.settings:
+        file_content = self.understand(file)
+        if file_content.faulty and not file_content.settings and (version := self.versions.find(file.path)):
+            file_content = version[1]
+        if not file_content.settings:
             return False
-        self.sources = found.settings[0].spec.sources
+        self.sources = file_content.settings[0].spec.sources
         self.memory.settings_path = file.path
         return True
 
@@ -150,11 +150,11 @@ class _Reader:
             self.contents.pop(path, None)
         self.leave_out()
         charts = self.charts()
-        for path, found in self.contents.items():
-            if found.problems:
-                self.problems += found.problems if path not in charts else ()
-                if found.faulty:
-                    errors = (problem for problem in found.problems if problem.severity is Severity.ERROR)
+        for path, file_content in self.contents.items():
+            if file_content.problems:
+                self.problems += file_content.problems if path not in charts else ()
+                if file_content.faulty:
+                    errors = (problem for problem in file_content.problems if problem.severity is Severity.ERROR)
                     self.faults[path] = next(errors).message
 
     def hold_what_closed(self, listing: tree.Listing) -> None:
@@ -173,7 +173,7 @@ class _Reader:
 
     def charts(self) -> set[str]:
         """Templates of Helm charts, which cannot be read: of each chart that is one problem, whatever its files say."""
-        faulty = [path for path, found in self.contents.items() if found.faulty and path in self.blobs]
+        faulty = [path for path, file_content in self.contents.items() if file_content.faulty and path in self.blobs]
         inside = recognize.inside_charts(faulty, (entry.path for entry in self.entries) if faulty else ())
         templates = {chart: [path for path in paths if self.is_template(path)] for chart, paths in inside.items()}
         for chart, paths in templates.items():
@@ -193,7 +193,7 @@ class _Reader:
 
     def leave_out(self) -> None:
         """Files that are plainly no manifests; where a manifest was before, that is a mistake."""
-        for path in [path for path, found in self.contents.items() if found.foreign]:
+        for path in [path for path, file_content in self.contents.items() if file_content.foreign]:
             if not (self.versions.differs(path, self.blobs[path]) and self.versions.had_objects(path)):
                 del self.contents[path]
                 self.left_out.append(visible(path))
@@ -221,22 +221,23 @@ class _Reader:
         """Recorded facts that a PlacementTest names look like declared clusters, but declare nothing. Of a file of
         templates or policies a test that names it by mistake takes nothing away."""
         named: set[str] = set()
-        for path, found in self.contents.items():
-            if found.declared:
-                for facts in found.facts_files:
+        for path, file_content in self.contents.items():
+            if file_content.declared:
+                for facts in file_content.facts_files:
                     named.add(posixpath.normpath(facts))
                     named.add(posixpath.normpath(posixpath.join(posixpath.dirname(path), facts)))
         contents = {path: self.contents[path] for path in named if path in self.contents}
         return {
             path
-            for path, found in contents.items()
-            if not found.manifests and all(isinstance(one, cluster.Cluster) for one in found.declared)
+            for path, file_content in contents.items()
+            if not file_content.manifests
+            and all(isinstance(declared, cluster.Cluster) for declared in file_content.declared)
         }
 
     # together and hold
 
     def good(self) -> dict[str, FileContent]:
-        return {path: found for path, found in self.contents.items() if path not in self.faults}
+        return {path: file_content for path, file_content in self.contents.items() if path not in self.faults}
 
     def compare(self) -> None:
         scopes = cross_file.scopes(self.contents.values())
@@ -267,18 +268,18 @@ class _Reader:
     def meaning(self, path: str) -> Meaning:
         """What a file may have meant that cannot be used. Where nobody knows what it declared before, that is not
         nothing, even if its present text says nothing."""
-        found = self.meaning_now(path)
-        return possible.ANYTHING if path in self.versions.unknown and not found.defines else found
+        meaning = self.meaning_now(path)
+        return possible.ANYTHING if path in self.versions.unknown and not meaning.defines else meaning
 
     def meaning_now(self, path: str) -> Meaning:
-        found = self.contents.get(path)
+        file_content = self.contents.get(path)
         if path in self.roots:
             return self.meaning_of_build(self.roots[path])
-        if found is None:
+        if file_content is None:
             return possible.ANYTHING
-        if found.faulty:
-            return found.meaning if found.meaning is not None else self.meaning_of_text(path)
-        return possible.of_keys([*(one.key for one in found.manifests), *(one.key for one in found.declared)])
+        if file_content.faulty:
+            return file_content.meaning if file_content.meaning is not None else self.meaning_of_text(path)
+        return possible.of_keys(_keys(file_content))
 
     def meaning_of_text(self, path: str) -> Meaning:
         try:
@@ -292,12 +293,13 @@ class _Reader:
         kinds: set[str] = set()
         for entry in root.files:
             if entry.path.endswith((".yaml", ".yml", ".json")) and not kustomize.is_kustomization(entry.path):
-                found = self.understand(tree.File(entry.path, entry.blob_id, entry.size))
-                for one in found.meaning.defines if found.meaning is not None else possible.ANYTHING.defines:
-                    if one.kinds is None:
+                file_content = self.understand(tree.File(entry.path, entry.blob_id, entry.size))
+                meaning = file_content.meaning if file_content.meaning is not None else possible.ANYTHING
+                for definition in meaning.defines:
+                    if definition.kinds is None:
                         return possible.ANYTHING
-                    kinds |= one.kinds
-                kinds |= {one.key.kind for one in found.manifests} | {one.key.kind for one in found.declared}
+                    kinds |= definition.kinds
+                kinds |= {key.kind for key in _keys(file_content)}
         return possible.of_build(kinds)
 
     # snapshot
@@ -310,14 +312,14 @@ class _Reader:
         scopes = cross_file.scopes(contents)
         settings = self.settings(contents)
         reserved: dict[str, bool] = {}
-        for found in contents:
-            skipped = [name for name in found.namespaces if _is_reserved(name, settings, reserved)]
-            for manifest in cross_file.scoped(found, scopes, self.memory):
+        for file_content in contents:
+            skipped = [name for name in file_content.namespaces if _is_reserved(name, settings, reserved)]
+            for manifest in cross_file.scoped(file_content, scopes, self.memory):
                 if skipped and manifest.key.namespace in skipped:
                     self.never_propagated(manifest)
                 else:
                     manifests.setdefault(manifest.key, manifest)
-            for item in found.declared:
+            for item in file_content.declared:
                 declared.setdefault(item.key, item)
         held = (HeldFile(p, version.commit, version.blob, self.faults[p]) for p, (version, _) in self.held.items())
         return replace(
@@ -329,15 +331,15 @@ class _Reader:
         )
 
     def settings(self, contents: Iterable[FileContent]) -> Federation:
-        found = [item for one in contents if one.declared for item in one.settings]
-        if len(found) > 1:
-            for item in found:
-                others = " and ".join(str(other.origin) for other in found if other is not item)
+        federations = [item for file_content in contents if file_content.declared for item in file_content.settings]
+        if len(federations) > 1:
+            for item in federations:
+                others = " and ".join(str(other.origin) for other in federations if other is not item)
                 message = f"a repository has one Federation, another stands at {others}"
                 self.problems.append(Problem(item.origin, message, "remove one"))
-        if found:
-            usual = [item for item in found if item.origin.path == self.memory.settings_path]
-            return (usual or found)[0]
+        if federations:
+            usual = [item for item in federations if item.origin.path == self.memory.settings_path]
+            return (usual or federations)[0]
         if not any(path in self.faults for path in USUAL_PATHS):
             message = "the repository has no settings: no document of kind Federation"
             self.problems.append(Problem(Origin("gitfed.yaml"), message, "gitfed init writes one"))
@@ -349,12 +351,17 @@ class _Reader:
         self.problems.append(Problem(manifest.origin, message, hint, Severity.WARNING))
 
 
-def _is_reserved(namespace: str, settings: Federation, known: dict[str, bool]) -> bool:
+def _keys(file_content: FileContent) -> list[ObjectKey]:
+    templates = [manifest.key for manifest in file_content.manifests]
+    return [*templates, *(declared.key for declared in file_content.declared)]
+
+
+def _is_reserved(namespace: str, settings: Federation, reserved: dict[str, bool]) -> bool:
     """Whether a namespace belongs to the clusters or to a control plane (Karmada: matching, candidates)."""
-    if namespace not in known:
-        known[namespace] = (
+    if namespace not in reserved:
+        reserved[namespace] = (
             namespace in _RESERVED
             or namespace.startswith("karmada-es-")
             or bool(namespace and settings.spec.namespaces.skips(namespace))
         )
-    return known[namespace]
+    return reserved[namespace]

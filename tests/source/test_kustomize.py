@@ -40,7 +40,7 @@ def made(files: Mapping[str, str]) -> Tree:
     return tree(files, settings=None)
 
 
-def layout(files: Mapping[str, str]) -> kustomize.Layout:
+def layout(files: Mapping[str, str]) -> kustomize.KustomizationLayout:
     found = made(files)
     entries = sorted(found.entries(), key=lambda entry: entry.path)
     return kustomize.layout(list(entries), lambda path: True, found.read, {})

@@ -60,21 +60,21 @@ def convert(bodies: Iterable[Body], *, folder: str = "", with_secrets: bool = Fa
 
 def _cluster(name: str, body: Body, made: _Made) -> Body:
     spec, status = _mapping(body.get("spec")), _mapping(body.get("status"))
-    found: dict[str, Any] = {"syncMode": "Push"}
+    cluster_spec: dict[str, Any] = {"syncMode": "Push"}
     if spec.get("apiEndpoint"):
-        found["apiEndpoint"] = spec["apiEndpoint"]
+        cluster_spec["apiEndpoint"] = spec["apiEndpoint"]
     secret = str(_mapping(spec.get("secretRef")).get("name") or "")
     namespace = str(_mapping(body.get("metadata")).get("namespace") or "kube-federation-system")
     if secret:
-        found["secretRef"] = {"namespace": namespace, "name": secret}
+        cluster_spec["secretRef"] = {"namespace": namespace, "name": secret}
     if "*" in (spec.get("disabledTLSValidations") or ()):
-        found["insecureSkipTLSVerification"] = True
+        cluster_spec["insecureSkipTLSVerification"] = True
     if spec.get("proxyURL"):
-        found["proxyURL"] = spec["proxyURL"]
+        cluster_spec["proxyURL"] = spec["proxyURL"]
     if status.get("region"):
-        found["region"] = status["region"]
+        cluster_spec["region"] = status["region"]
     if status.get("zones"):
-        found["zones"] = [str(zone) for zone in status["zones"]]
+        cluster_spec["zones"] = [str(zone) for zone in status["zones"]]
     where = f"{namespace}/{secret}" if secret else name
     made.note(
         Code.CREDENTIALS,
@@ -86,7 +86,7 @@ def _cluster(name: str, body: Body, made: _Made) -> Body:
     metadata: dict[str, Any] = {"name": name}
     if labels := _labels(body):
         metadata["labels"] = labels
-    return {"apiVersion": _CLUSTER, "kind": "Cluster", "metadata": metadata, "spec": found}
+    return {"apiVersion": _CLUSTER, "kind": "Cluster", "metadata": metadata, "spec": cluster_spec}
 
 
 def _namespace(name: str, body: Body, export: Export, made: _Made) -> None:
@@ -230,15 +230,15 @@ def _divided(
 
 def _running(body: Body, counts: Mapping[str, int], total: int) -> dict[str, int] | None:
     """What KubeFed itself wrote last for the clusters: its scheduler stores each count as an override."""
-    found = dict.fromkeys(counts, 0)
-    for one in _mapping(body.get("spec")).get("overrides") or ():
-        for override in _mapping(one).get("clusterOverrides") or ():
+    running = dict.fromkeys(counts, 0)
+    for entry in _mapping(body.get("spec")).get("overrides") or ():
+        for override in _mapping(entry).get("clusterOverrides") or ():
             count = _mapping(override).get("value")
             if _mapping(override).get("path") == "/spec/replicas" and isinstance(count, int):
-                if one.get("clusterName") not in found:
+                if entry.get("clusterName") not in running:
                     return None
-                found[one["clusterName"]] = count
-    return found if sum(found.values()) == total and total else None
+                running[entry["clusterName"]] = count
+    return running if sum(running.values()) == total and total else None
 
 
 def _template(body: Body, target: Target, name: str, namespace: str) -> dict[str, Any]:

@@ -48,24 +48,24 @@ class Choice:
         )
 
     def label_selector(self) -> dict[str, Any]:
-        found: dict[str, Any] = {}
+        label_selector: dict[str, Any] = {}
         if self.labels:
-            found["matchLabels"] = dict(self.labels)
+            label_selector["matchLabels"] = dict(self.labels)
         if self.expressions:
-            found["matchExpressions"] = [
+            label_selector["matchExpressions"] = [
                 {"key": key, "operator": operator, **({"values": list(values)} if values else {})}
                 for key, operator, values in self.expressions
             ]
-        return found
+        return label_selector
 
     def affinity(self) -> dict[str, Any]:
         """Karmada's ClusterAffinity; {} for all clusters."""
-        found: dict[str, Any] = {}
+        cluster_affinity: dict[str, Any] = {}
         if self.names is not None:
-            found["clusterNames"] = sorted(self.names)
+            cluster_affinity["clusterNames"] = sorted(self.names)
         if self.labels or self.expressions:
-            found["labelSelector"] = self.label_selector()
-        return found
+            cluster_affinity["labelSelector"] = self.label_selector()
+        return cluster_affinity
 
 
 NOWHERE = Choice(frozenset())
@@ -102,8 +102,8 @@ def _selected(chosen: object) -> Choice:
     labels, expressions = chosen.get("matchLabels") or {}, chosen.get("matchExpressions") or []
     if not isinstance(labels, dict) or not isinstance(expressions, list):
         raise ValueError("spec.placement.clusterSelector cannot be read")
-    found = tuple(sorted((str(key), str(value)) for key, value in labels.items()))
-    return Choice(None, found, tuple(sorted(_expressions(expressions))))
+    match_labels = tuple(sorted((str(key), str(value)) for key, value in labels.items()))
+    return Choice(None, match_labels, tuple(sorted(_expressions(expressions))))
 
 
 def _expressions(expressions: Iterable[object]) -> Iterable[tuple[str, str, tuple[str, ...]]]:

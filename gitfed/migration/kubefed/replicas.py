@@ -28,7 +28,7 @@ def read(spec: Mapping[str, Any]) -> dict[str, Preference]:
         return {"*": Preference(1)}
     if not isinstance(clusters, dict):
         raise ValueError("spec.clusters is not a mapping")
-    return {str(name): _preference(str(name), one or {}) for name, one in clusters.items()}
+    return {str(name): _preference(str(name), declared or {}) for name, declared in clusters.items()}
 
 
 def _preference(name: str, declared: object) -> Preference:
