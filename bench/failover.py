@@ -33,7 +33,7 @@ from gitfed.planning.ordering import gate
 from gitfed.simulation.scenario import ScenarioEvent
 from gitfed.simulation.simulation import FailoverSimulation
 from gitfed.source import repo as source
-from gitfed.source.memory import Memory
+from gitfed.source.read_cache import ReadCache
 
 CLUSTERS, REGIONS, TEAMS = 100, 20, 50
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -70,7 +70,7 @@ def files(templates: int) -> dict[str, bytes]:
 def repository(templates: int) -> RepoSnapshot:
     texts = files(templates)
     tree = MemoryTree(Commit("a" * 40), {f"b-{p}": text for p, text in texts.items()}, {p: f"b-{p}" for p in texts})
-    return source.read(tree, memory=Memory())
+    return source.read(tree, memory=ReadCache())
 
 
 def facts(away: Mapping[str, datetime]) -> dict[str, ClusterFacts]:

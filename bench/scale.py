@@ -19,7 +19,7 @@ from gitfed.model.fleet import ClusterFacts, ClusterLive, FactsRef, FleetSnapsho
 from gitfed.model.plan import Plan
 from gitfed.planning import build
 from gitfed.source import repo as source
-from gitfed.source.memory import Memory
+from gitfed.source.read_cache import ReadCache
 
 TEMPLATES, CLUSTERS, REGIONS = 10_000, 100, 20
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -114,7 +114,7 @@ async def run() -> list[tuple[str, str]]:
     tree = repository()
     facts = {f"c{n:03}": ClusterFacts(f"c{n:03}") for n in range(CLUSTERS)}
     fleet = FleetSnapshot(FactsRef("bench"), facts)
-    memory, memo, interpreter, decisions = Memory(), build.Memo(), Interpreter((native.Native(),)), Decisions()
+    memory, memo, interpreter, decisions = ReadCache(), build.Memo(), Interpreter((native.Native(),)), Decisions()
     lags: list[float] = []
 
     async def measure_lag() -> None:

@@ -42,7 +42,7 @@ from gitfed.reading import interpreters, kustomized, reader, webhook_cache
 from gitfed.source import locate
 from gitfed.source import repo as source
 from gitfed.source.last_good import Earlier
-from gitfed.source.memory import Memory
+from gitfed.source.read_cache import ReadCache
 from gitfed.source.tree import FileTree
 
 
@@ -53,7 +53,7 @@ class Opened:
     repository: git.Repository
     name: str
     """As the user named it, without credentials."""
-    memory: Memory
+    memory: ReadCache
     """What was parsed; on disk too, so that a second command parses nothing."""
     head: Commit | None
     """What HEAD means; None: nothing was committed yet."""
@@ -111,7 +111,7 @@ def open_repository(
 
 def _open(name: str, here: Path | None, credentials: Path | None, given: str) -> Opened:
     git.forget_hook_environment()
-    memory = Memory(files.DiskCache(files.cache_directory() / "parse"))
+    memory = ReadCache(files.DiskCache(files.cache_directory() / "parse"))
     if git.is_url(name):
         return _clone(name, memory, git.Access(credentials, source=given))
     start = Path(name) if name else here or Path.cwd()
@@ -127,7 +127,7 @@ def _open(name: str, here: Path | None, credentials: Path | None, given: str) ->
     return Opened(repository, str(root), memory, head, checkout)
 
 
-def _clone(url: str, memory: Memory, access: git.Access) -> Opened:
+def _clone(url: str, memory: ReadCache, access: git.Access) -> Opened:
     git.check_url(url)
     path = files.cache_directory() / "repositories" / f"{hashlib.sha256(url.encode()).hexdigest()[:24]}.git"
     try:

@@ -22,8 +22,8 @@ from gitfed.reading.versions import Versions
 from gitfed.source import kustomize
 from gitfed.source import repo as source
 from gitfed.source.last_good import Earlier
-from gitfed.source.memory import Memory
 from gitfed.source.parse import ParseCache
+from gitfed.source.read_cache import ReadCache
 
 _OLDER_BUILDS = 10
 """Commits that are built at most to find out what a folder was before it could not be built any more."""
@@ -51,7 +51,7 @@ class Reader:
         self.location = location
         self.remote = git.is_url(location)
         self._clone = clone
-        self._memory = Memory(cache)
+        self._memory = ReadCache(cache)
         self._branch = branch
         self._local = None if self.remote else git.Repository.open(Path(location))
         self._submodules = submodules
@@ -184,7 +184,7 @@ class Reader:
 
 
 def settings_at(
-    repository: git.Repository, memory: Memory, commit: Commit, whole: Callable[[], RepoSnapshot]
+    repository: git.Repository, memory: ReadCache, commit: Commit, whole: Callable[[], RepoSnapshot]
 ) -> Federation:
     """The settings of a commit: from where they usually stand, or from all of its files. Raises SourceError."""
     entries = repository.entries(commit)
@@ -223,7 +223,7 @@ def below(commit: Commit | None, builds: kustomized.Builds) -> Callable[[str], I
 
 def last_good(
     repository: git.Repository,
-    memory: Memory,
+    memory: ReadCache,
     history: Commit | None,
     applied: Commit | None = None,
     *,

@@ -47,7 +47,7 @@ _MOST = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class StateVerdict:
     believed: Commit | None
     """The newest commit that counts with all before it."""
     why_not: str = ""
@@ -127,7 +127,9 @@ class StateTrust:
             log.warning(what, extra={"commit": commit[:12], "reason": why})
 
 
-def judge(repository: git.Repository, tip: Commit, last_believed: Commit | None, parties: trust.Parties) -> Verdict:
+def judge(
+    repository: git.Repository, tip: Commit, last_believed: Commit | None, parties: trust.Parties
+) -> StateVerdict:
     """How far the branch up to `tip` counts. `known` was believed before."""
     waiting: list[Commit] = []
     root: Commit | None = None
@@ -140,13 +142,13 @@ def judge(repository: git.Repository, tip: Commit, last_believed: Commit | None,
         waiting.append(commit)
     if root is None:
         first = _why_not_a_root(repository, tip, parties)
-        return Verdict(None, f"{tip[:12]} {first}" if first else why)
+        return StateVerdict(None, f"{tip[:12]} {first}" if first else why)
     for commit in reversed(waiting):
         why = _why_no_order(repository, root, commit, parties)
         if why:
-            return Verdict(root, f"{commit[:12]} {why}")
+            return StateVerdict(root, f"{commit[:12]} {why}")
         root = commit
-    return Verdict(root)
+    return StateVerdict(root)
 
 
 def why_no_order(

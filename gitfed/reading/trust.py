@@ -40,7 +40,7 @@ GATES = ("deletions", "deletion percent", "moved replicas", "clusters touched", 
 
 
 @dataclass(frozen=True, slots=True)
-class Demand:
+class SignatureRequirement:
     """Which commits must be signed (none, head, all), and with which keys."""
 
     commits: str
@@ -135,20 +135,20 @@ class Trust:
 
     def _why_not_after(self, base: Commit | None, commit: Commit) -> str:
         """Why a commit cannot follow `base` (None: be the first)."""
-        demand = self._demand(base, commit)
-        if demand is None:
+        requirement = self._requirement(base, commit)
+        if requirement is None:
             return self._nobody_says(base)
-        if demand.commits == "none":
+        if requirement.commits == "none":
             return ""
         if base is not None and not self._repository.is_ancestor(base, commit):
             return self._why_not_instead_of(base, commit)
         commits = [commit]
-        if demand.commits == "all" and base is not None:
+        if requirement.commits == "all" and base is not None:
             commits = self._repository.commits_since(base, commit, limit=_MOST_COMMITS + 1)
             if len(commits) > _MOST_COMMITS:
                 return f"more than {_MOST_COMMITS} commits since {base[:12]} would have to be checked"
         for unchecked in commits:
-            said = self._verdict(unchecked, demand.keys).why_not
+            said = self._verdict(unchecked, requirement.keys).why_not
             if said:
                 return f"{unchecked[:12]} {said}"
         return ""
@@ -179,7 +179,7 @@ class Trust:
         said = self._verdict(commit, approvers).why_not
         return f"{why}; its trailer Gitfed-Replaces does not count: it {said}" if said else ""
 
-    def _demand(self, base: Commit | None, commit: Commit) -> Demand | None:
+    def _requirement(self, base: Commit | None, commit: Commit) -> SignatureRequirement | None:
         """None: it was demanded, and cannot be read any more by whom."""
         origin = base or commit
         try:
@@ -188,13 +188,13 @@ class Trust:
             if base is None or self._repository.has(origin):
                 raise
             if self._own:
-                return Demand(self._demanded if self._demanded == "all" else "head", self._own)
-            return Demand("none", self._own) if self._demanded == "none" else None
+                return SignatureRequirement(self._demanded if self._demanded == "all" else "head", self._own)
+            return SignatureRequirement("none", self._own) if self._demanded == "none" else None
         if self._own:
-            return Demand("all" if verify.commits == "all" else "head", self._own)
+            return SignatureRequirement("all" if verify.commits == "all" else "head", self._own)
         if verify.commits == "none":
-            return Demand("none", self._own)
-        return Demand(verify.commits, self._keyring(verify.keys, origin))
+            return SignatureRequirement("none", self._own)
+        return SignatureRequirement(verify.commits, self._keyring(verify.keys, origin))
 
     def _settings(self, commit: Commit) -> Federation:
         if self._known is None or self._known[0] != commit:

@@ -14,7 +14,7 @@ from gitfed.model.base import Kind, ObjectKey, Origin, Problem, Severity
 from gitfed.model.declared.shape import Declared
 from gitfed.model.repo import Manifest
 from gitfed.source.content import FileContent
-from gitfed.source.memory import Memory
+from gitfed.source.read_cache import ReadCache
 from gitfed.source.tree import visible
 from gitfed.text import public_key
 
@@ -52,7 +52,7 @@ def scopes(contents: Iterable[FileContent]) -> dict[Kind, bool]:
     return namespaced_by_kind
 
 
-def scoped(content: FileContent, namespaced: Mapping[Kind, bool], memory: Memory) -> Sequence[Manifest]:
+def scoped(content: FileContent, namespaced: Mapping[Kind, bool], memory: ReadCache) -> Sequence[Manifest]:
     """A file's templates; namespaced custom ones without a namespace are in `default`, cluster-scoped ones in none, as
     built-in ones are."""
     if not content.custom or not namespaced:
@@ -82,7 +82,7 @@ Definition: TypeAlias = tuple[str, "Manifest | Declared"]
 
 
 def conflicts(
-    contents: Mapping[str, FileContent], namespaced: Mapping[Kind, bool], memory: Memory
+    contents: Mapping[str, FileContent], namespaced: Mapping[Kind, bool], memory: ReadCache
 ) -> Iterator[tuple[Sequence[str], Problem]]:
     """(paths of the files at fault, what is wrong) for files that are good by themselves; each object is named once."""
     owners: dict[ObjectKey, Definition] = {}

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gitfed.errors import SourceError
-from gitfed.source.tree import Entry, visible
+from gitfed.source.tree import FileEntry, visible
 from gitfed.text import yaml
 
 _LARGEST = 1024 * 1024
@@ -54,7 +54,7 @@ class Names:
     """Every word of a file that Kustomize will refuse: some of them may be what it was to name."""
 
 
-def read(entry: Entry, load: Callable[[str], bytes]) -> Names:
+def read(entry: FileEntry, load: Callable[[str], bytes]) -> Names:
     """`load` gives a blob's content."""
     if entry.size > _LARGEST:
         return Names(fault=f"a kustomization of {entry.size} bytes, at most {_LARGEST} are read")

@@ -21,7 +21,7 @@ from typing import Any, Protocol
 from gitfed.model.base import Origin, Problem
 from gitfed.source import kustomization
 from gitfed.source.kustomization import Names as Names
-from gitfed.source.tree import SUBMODULE, SYMLINK, Entry, visible
+from gitfed.source.tree import SUBMODULE, SYMLINK, FileEntry, visible
 
 NAMES = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 ORIGIN = "config.kubernetes.io/origin"
@@ -54,7 +54,7 @@ class Root:
     """"" is the top of the repository."""
     path: str
     """Its kustomization file."""
-    files: tuple[Entry, ...]
+    files: tuple[FileEntry, ...]
     """All that the build may see: what lies in or below the folders of the root and its bases."""
     plugins: bool
     """Whether generators, transformers or validators are named: what their own files name was not looked up here."""
@@ -83,7 +83,7 @@ def is_kustomization(path: str) -> bool:
 
 
 def layout(
-    entries: Sequence[Entry],
+    entries: Sequence[FileEntry],
     wanted: Callable[[str], bool],
     read: Callable[[str], bytes],
     names_by_blob: dict[str, Names],
@@ -95,7 +95,7 @@ def layout(
     for nothing. It is asked only where another kustomization cannot be used.
     """
     result = KustomizationLayout()
-    kustomizations: dict[str, Entry] = {}
+    kustomizations: dict[str, FileEntry] = {}
     for entry in entries:
         folder, _, name = entry.path.rpartition("/")
         if name in NAMES and entry.mode not in (SYMLINK, SUBMODULE):
@@ -107,15 +107,15 @@ def layout(
 
 @dataclass(slots=True)
 class _Finder:
-    entries: Sequence[Entry]
+    entries: Sequence[FileEntry]
     wanted: Callable[[str], bool]
     read: Callable[[str], bytes]
     names_by_blob: dict[str, Names]
     before: Callable[[str], str]
-    kustomizations: Mapping[str, Entry]
+    kustomizations: Mapping[str, FileEntry]
     """By folder."""
     result: KustomizationLayout
-    files: dict[str, Entry] = field(default_factory=dict)
+    files: dict[str, FileEntry] = field(default_factory=dict)
     bases: dict[str, tuple[str, ...]] = field(default_factory=dict)
     """Folder → folders that its kustomization names."""
     faults: dict[str, str] = field(default_factory=dict)
@@ -251,7 +251,7 @@ class _Finder:
         self.result.roots[entry.path] = Root(folder, entry.path, files, plugins, f"{_BUILT}{total.hexdigest()}")
         return reached
 
-    def below(self, folder: str) -> Sequence[Entry]:
+    def below(self, folder: str) -> Sequence[FileEntry]:
         if not folder:
             return self.entries
         first = bisect.bisect_left(self.entries, folder + "/", key=lambda entry: entry.path)

@@ -14,7 +14,7 @@ from gitfed.errors import SourceError
 from gitfed.model.base import Commit
 from gitfed.model.repo import HeldFile
 from gitfed.source.content import FileContent
-from gitfed.source.memory import Memory
+from gitfed.source.read_cache import ReadCache
 from gitfed.source.tree import LARGEST_FILE
 
 
@@ -37,7 +37,7 @@ class Earlier:
 
 @dataclass(frozen=True, slots=True)
 class Versions:
-    memory: Memory
+    memory: ReadCache
     earlier: Earlier
     read: Callable[[HeldFile], bytes | None]
     by_path: dict[str, HeldFile | None] = field(default_factory=dict)

@@ -17,7 +17,7 @@ from gitfed.model.declared import federation
 from gitfed.model.keys import DEPENDS_ON, WAVE
 from gitfed.model.repo import Manifest, RepoSnapshot
 from gitfed.source import kustomize
-from gitfed.source.tree import SUBMODULE, SYMLINK, Entry
+from gitfed.source.tree import SUBMODULE, SYMLINK, FileEntry
 from gitfed.text import canonical
 
 FORMAT = 1
@@ -32,8 +32,8 @@ _ORDERED = (WAVE, DEPENDS_ON)
 """Annotations that put an object into an order with others: circles go through several files."""
 
 
-class Place(NamedTuple):
-    """A file as Git lists it: `source.tree.Entry`."""
+class ListedFile(NamedTuple):
+    """A file as Git lists it: `source.tree.FileEntry`."""
 
     path: str
     blob_id: str
@@ -44,7 +44,7 @@ class Place(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class Overview:
     commit: Commit
-    places: Mapping[str, Place]
+    places: Mapping[str, ListedFile]
     """Every file, by path."""
     templates: Mapping[str, tuple[tuple[ObjectKey, str], ...]]
     """Path of a file that holds templates and nothing else → (key, apiVersion) of each."""
@@ -65,7 +65,7 @@ def load(content: bytes) -> Overview | None:
             return None
         places, templates = {}, {}
         for path, blob, size, mode, keys in value["files"]:
-            places[path] = Place(path, blob, size, mode)
+            places[path] = ListedFile(path, blob, size, mode)
             if keys:
                 templates[path] = tuple((ObjectKey(*key[:4]), key[4]) for key in keys)
         return Overview(Commit(value["commit"]), places, templates)
@@ -73,11 +73,11 @@ def load(content: bytes) -> Overview | None:
         return None
 
 
-def of(repo: RepoSnapshot, entries: Iterable[Entry]) -> Overview | None:
+def of(repo: RepoSnapshot, entries: Iterable[FileEntry]) -> Overview | None:
     """None of a commit that only a whole reading does justice to: links, errors without an older version to hold."""
     if not repo.commit or not repo.complete or federation.is_missing(repo.settings):
         return None
-    places = {entry.path: Place(entry.path, entry.blob_id, entry.size, entry.mode) for entry in entries}
+    places = {entry.path: ListedFile(entry.path, entry.blob_id, entry.size, entry.mode) for entry in entries}
     if any(place.mode in (SYMLINK, SUBMODULE) for place in places.values()):
         return None
     keys_by_path: dict[str, list[tuple[ObjectKey, str]]] = {}

@@ -1,7 +1,7 @@
 """What the text of one file says: its documents and its faults, remembered by blob id.
 
-A blob never changes, so it is parsed once, ever: in memory the results of the last reads are kept by `memory.py`, on
-disk the documents as canonical JSON. The disk is somebody else's step (`ParseCache`); without it all is only slower.
+A blob never changes, so it is parsed once, ever: `read_cache.py` keeps the results of the last reads in memory, and a
+`ParseCache`, which the caller brings, the documents as canonical JSON on disk. Without one, reads are only slower.
 """
 
 from __future__ import annotations

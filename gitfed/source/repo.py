@@ -1,7 +1,7 @@
 """★ One commit, read.
 
     settings  the Federation tells which files count           (it may stand in any file, usually gitfed.yaml)
-    files     each one is understood by itself, once ever      (content.py, memory.py)
+    files     each one is understood by itself, once ever      (content.py, read_cache.py)
     together  two files must not define one object; CRDs tell which custom kinds are namespaced
     hold      a file with an error keeps its objects at their last good version
     snapshot  templates by key, declared objects by kind, problems by place
@@ -30,9 +30,9 @@ from gitfed.model.repo import HeldFile, Manifest, RepoSnapshot, UnreadFile
 from gitfed.source import assemble, content, cross_file, kustomize, possible, recognize, tree
 from gitfed.source import last_good as hold
 from gitfed.source.content import FileContent
-from gitfed.source.memory import Memory
 from gitfed.source.parse import ParseCache
 from gitfed.source.possible import Meaning
+from gitfed.source.read_cache import ReadCache
 from gitfed.source.tree import visible
 
 USUAL_PATHS = ("gitfed.yaml", "gitfed.yml", "gitfed.json")
@@ -43,7 +43,7 @@ def read(
     files: tree.FileTree,
     *,
     cache: ParseCache | None = None,
-    memory: Memory | None = None,
+    memory: ReadCache | None = None,
     earlier: hold.Earlier | None = None,
     build: kustomize.Build | None = None,
     count: Count = unheard,
@@ -54,7 +54,7 @@ def read(
     once). A file with errors counts with the last good version that `earlier` tells of. `build` runs Kustomize; without
     it folders that need it cannot be read. `count` is told how far it is.
     """
-    memory = memory if memory is not None else Memory(cache)
+    memory = memory if memory is not None else ReadCache(cache)
     memory.rotate()
     entries = sorted(files.entries(), key=lambda entry: entry.path)
     earlier = earlier or hold.Earlier()
@@ -70,9 +70,9 @@ def read(
 @dataclass(slots=True)
 class _Reader:
     files: tree.FileTree
-    entries: list[tree.Entry]
+    entries: list[tree.FileEntry]
     """Sorted by path."""
-    memory: Memory
+    memory: ReadCache
     versions: hold.Versions
     build: kustomize.Build | None
     count: Count

@@ -26,7 +26,7 @@ _MOST_HOPS = 40
 _MOST_LINKED_FILES = 10_000
 
 
-class Entry(Protocol):
+class FileEntry(Protocol):
     """One file of a commit. `mode` is Git's: 0o100644, 0o100755, 0o120000 (symlink), 0o160000 (submodule)."""
 
     @property
@@ -44,7 +44,7 @@ class FileTree(Protocol):
 
     @property
     def commit(self) -> Commit: ...
-    def entries(self) -> Iterable[Entry]: ...
+    def entries(self) -> Iterable[FileEntry]: ...
     def read(self, blob_id: str) -> bytes:
         """Raises SourceError."""
 
@@ -71,14 +71,14 @@ class Listing:
     """Paths of links to folders: no such path is a file."""
 
 
-def select(tree: FileTree, entries: list[Entry], wanted: Callable[[str], bool], names: dict[str, str]) -> Listing:
+def select(tree: FileTree, entries: list[FileEntry], wanted: Callable[[str], bool], names: dict[str, str]) -> Listing:
     """The files for which `wanted(path)` holds, links followed inside the tree. `entries` are sorted by path.
 
     `names` remembers what each path folds to between reads, and so which paths are not odd; it may start empty.
     """
     listing = Listing()
-    links: list[Entry] = []
-    folders: list[Entry] = []
+    links: list[FileEntry] = []
+    folders: list[FileEntry] = []
     for entry in entries:
         mode = entry.mode
         if mode == SYMLINK:
@@ -106,7 +106,7 @@ def select(tree: FileTree, entries: list[Entry], wanted: Callable[[str], bool], 
     return listing
 
 
-def _take(listing: Listing, path: str, entry: Entry) -> None:
+def _take(listing: Listing, path: str, entry: FileEntry) -> None:
     plain = path.isascii() and path.isprintable() and len(path) <= _LONGEST_PATH
     if (not plain or path[0] in ".-" or "/." in path) and (why := _why_odd(path)):
         _refuse(listing, path, f"the file name {why}", "rename it")
@@ -137,8 +137,8 @@ def _why_odd(path: str) -> str:
 def _follow(
     tree: FileTree,
     listing: Listing,
-    links: list[Entry],
-    entries: Mapping[str, Entry],
+    links: list[FileEntry],
+    entries: Mapping[str, FileEntry],
     wanted: Callable[[str], bool],
 ) -> None:
     """Read through links to files and folders of the tree; what is included itself is not read twice."""
@@ -185,7 +185,7 @@ def _follow(
                 _take(listing, shown, entries[name])
 
 
-def _link_text(tree: FileTree, link: Entry) -> str | None:
+def _link_text(tree: FileTree, link: FileEntry) -> str | None:
     if link.size > _LONGEST_LINK:
         return None
     try:

@@ -23,7 +23,7 @@ from jsonpath_ng import jsonpath as ng
 
 from gitfed.text import jsonpath_template as template
 from gitfed.text import selector
-from gitfed.text.jsonpath_template import Chain, Descend, Every, Filter, Link, Literal, Loop, Name, Slice, Union
+from gitfed.text.jsonpath_template import Chain, Descend, Every, Filter, IndexRange, Link, Literal, Loop, Name, Union
 
 _COMPARE: Mapping[str, Callable[[Any, Any], bool]] = {
     "==": compare.eq, "!=": compare.ne, "<": compare.lt, "<=": compare.le, ">": compare.gt, ">=": compare.ge,
@@ -107,7 +107,7 @@ def _linked(link: Link, values: Sequence[Any]) -> Sequence[Any]:
     match link:
         case Name(name):
             return _members(name, values)
-        case Slice():
+        case IndexRange():
             return [item for value in values for item in _items(link, value)]
         case Every():
             return [child for value in values for child in _children(value)]
@@ -136,7 +136,7 @@ def _members(name: str, values: Sequence[Any]) -> Sequence[Any]:
     return hits
 
 
-def _items(which: Slice, value: Any) -> Sequence[Any]:
+def _items(which: IndexRange, value: Any) -> Sequence[Any]:
     """Null has no items; all else must be a list that reaches as far as the index or slice."""
     if value is None:
         return ()

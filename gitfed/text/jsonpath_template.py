@@ -31,7 +31,7 @@ class Every:
 
 
 @dataclass(frozen=True, slots=True)
-class Slice:
+class IndexRange:
     """Items of a list; None where the template leaves it open. `single`: an index, not a slice."""
 
     start: int | None = None
@@ -69,7 +69,7 @@ class Literal:
     value: str | int | float | bool
 
 
-Link: TypeAlias = Name | Every | Slice | Descend | Union | Filter | Literal
+Link: TypeAlias = Name | Every | IndexRange | Descend | Union | Filter | Literal
 Chain: TypeAlias = tuple[Link, ...]
 
 
@@ -286,19 +286,19 @@ def _bracket(reader: _Reader) -> Link:
             return links[0] if len(links) == 1 else Union(tuple((link,) for link in links))
 
 
-def _index(reader: _Reader, text: str) -> Slice:
+def _index(reader: _Reader, text: str) -> IndexRange:
     if text == "*":
-        return Slice()
+        return IndexRange()
     match = _INDEX.fullmatch(text)
     if match is None or any(part in ("-", ":-") for part in match.groups()):
         raise reader.error(f"{text!r} is neither an index nor a quoted name")
     first, second, third = match.groups()
     if second is None:
-        return Slice(int(first or 0), single=True)
+        return IndexRange(int(first or 0), single=True)
     start, end, step = (int(part.lstrip(":")) if part and part != ":" else None for part in (first, second, third))
     if step is not None and step <= 0:
         raise reader.error("the step of a slice must be greater than 0")
-    return Slice(start, end, step)
+    return IndexRange(start, end, step)
 
 
 def _filter(reader: _Reader) -> Filter:

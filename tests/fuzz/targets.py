@@ -35,7 +35,7 @@ from gitfed.model.fleet import Health
 from gitfed.model.script import Script
 from gitfed.source import kustomize
 from gitfed.source import repo as source
-from gitfed.source.memory import Memory
+from gitfed.source.read_cache import ReadCache
 from gitfed.text import yaml
 from tests.e2e.world import config_map, policy
 from tests.edges.lua_scripts import scripts as lua_scripts
@@ -90,7 +90,7 @@ def commit(document: Any) -> None:
         text = mutate.as_json(document)
     except ValueError:
         return
-    repo = source.read(tree({**good, "changed.json": text}), memory=Memory())
+    repo = source.read(tree({**good, "changed.json": text}), memory=ReadCache())
     planned(repo)
     assert any(key.name == "unchanged" for key in repo.manifests)
 

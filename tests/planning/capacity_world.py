@@ -19,7 +19,7 @@ from gitfed.model.plan import Binding, Plan
 from gitfed.planning import build
 from gitfed.planning.ordering import gate
 from gitfed.source import repo as source
-from gitfed.source.memory import Memory
+from gitfed.source.read_cache import ReadCache
 from tests.planning.tree import Tree
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -82,7 +82,7 @@ class World:
     faulty: bool = False
     """Errors of the repository are what the test is about."""
     gates: Mapping[str, bool] = field(default_factory=dict)
-    memory: Memory = field(default_factory=Memory)
+    memory: ReadCache = field(default_factory=ReadCache)
     """Unchanged files give the same objects again, as they do in a daemon."""
 
     def plan(self, memo: build.Memo | None = None) -> Plan:

@@ -31,7 +31,7 @@ from gitfed.planning import build
 from gitfed.planning.ordering import gate
 from gitfed.source import repo as source
 from gitfed.source.last_good import Earlier
-from gitfed.source.memory import Memory
+from gitfed.source.read_cache import ReadCache
 from tests.e2e.world import cluster, deployment, policy, settings
 from tests.planning.tree import Tree
 
@@ -87,7 +87,7 @@ class Stage:
         self.healthy: dict[str, bool | None] = {}
         self.decisions = Decisions(repository_id="r")
         self.memo: build.Memo | None = build.Memo()
-        self.memory = Memory()
+        self.memory = ReadCache()
         self.plan: Plan | None = None
         self.may_be_broken = False
         """Whether files may have errors."""

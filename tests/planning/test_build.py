@@ -33,7 +33,7 @@ from gitfed.model.plan import Action
 from gitfed.model.repo import Possible, UnreadFile
 from gitfed.planning import build
 from gitfed.source import repo as source
-from gitfed.source.memory import Memory
+from gitfed.source.read_cache import ReadCache
 from tests.e2e.world import cluster, config_map, deployment, policy
 from tests.e2e.world import settings as federation
 from tests.planning.tree import (
@@ -162,7 +162,7 @@ def test_replicas_are_conserved_by_division(files: dict[str, str]) -> None:
 
 def test_only_what_a_change_touches_is_computed_again() -> None:
     files = {**{f"d{n}.json": deployment(f"d{n}") for n in range(50)}, "p.json": policy("p", CLUSTERS)}
-    memo, memory = build.Memo(), Memory()
+    memo, memory = build.Memo(), ReadCache()
     tree = {"gitfed.json": federation()} | {f"clusters/{name}.json": cluster(name) for name in CLUSTERS} | files
     repo = source.read(Tree(tree, Commit("1" * 40)), memory=memory)
     first = plan_of(repo, empty(), memo=memo)

@@ -22,7 +22,7 @@ from gitfed.model.keys import APPLIED_PLACEMENT
 from gitfed.model.plan import Gate, Plan
 from gitfed.placement.capacity import quota as quotas
 from gitfed.planning import build, contention
-from gitfed.source.memory import Memory
+from gitfed.source.read_cache import ReadCache
 from tests.placement.reference import AGGREGATED, DIVISIONS, DUPLICATED, DYNAMIC, spread
 from tests.planning.capacity_world import (
     CLUSTERS,
@@ -429,7 +429,7 @@ def repositories(draw: st.DrawFn) -> list[Body]:
 @settings(max_examples=40, deadline=None)
 @given(st.lists(st.tuples(repositories(), rooms), min_size=2, max_size=4))
 def test_an_incremental_build_equals_a_full_one(history: list[tuple[list[Body], dict[str, str | None]]]) -> None:
-    memo, memory, decisions = build.Memo(), Memory(), ZERO
+    memo, memory, decisions = build.Memo(), ReadCache(), ZERO
     for number, (objects, room) in enumerate(history):
         world = World(objects, room, decisions, commit=str(number + 1), memory=memory)
         plan = world.plan()

@@ -21,7 +21,7 @@ from gitfed.model.repo import RepoSnapshot
 from gitfed.model.script import Call, Failed, Returned, Script
 from gitfed.planning import build, status
 from gitfed.source import repo as source
-from gitfed.source.memory import Memory
+from gitfed.source.read_cache import ReadCache
 from tests.e2e.world import cluster, policy
 from tests.source.trees import tree
 
@@ -34,11 +34,11 @@ def widget(name: str, replicas: int = 2, kind: str = "Widget") -> dict[str, Any]
             "spec": {"replicas": replicas}}  # fmt: skip
 
 
-def repository(*widgets: dict[str, Any], memory: Memory | None = None) -> RepoSnapshot:
+def repository(*widgets: dict[str, Any], memory: ReadCache | None = None) -> RepoSnapshot:
     selected = policy("p", None, (("e.com/v1", "Widget"),), propagateDeps=True)
     files = {f"{one['kind']}-{one['metadata']['name']}.json": json.dumps(one) for one in widgets}
     clusters = {f"clusters/{name}.json": cluster(name) for name in FLEET.clusters}
-    snapshot = source.read(tree({**clusters, **files, "policy.json": selected}), memory=memory or Memory())
+    snapshot = source.read(tree({**clusters, **files, "policy.json": selected}), memory=memory or ReadCache())
     assert not [one for one in snapshot.problems if one.severity == "error"]
     return snapshot
 
@@ -98,7 +98,7 @@ def test_a_cold_plan_asks_each_kind_of_question_once_for_all_templates() -> None
 
 
 def test_a_push_asks_about_what_changed() -> None:
-    scripts, memo, memory = Scripts(), build.Memo(), Memory()
+    scripts, memo, memory = Scripts(), build.Memo(), ReadCache()
     answers = interpreter(scripts)
     widgets = {name: widget(name) for name in ("x", "y", "z")}
     plan(repository(*widgets.values(), memory=memory), answers, memo)

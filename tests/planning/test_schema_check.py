@@ -17,7 +17,7 @@ from gitfed.model.plan import Plan
 from gitfed.model.repo import RepoSnapshot
 from gitfed.planning import build
 from gitfed.source import repo as source
-from gitfed.source.memory import Memory
+from gitfed.source.read_cache import ReadCache
 from tests.e2e.world import cluster, deployment, policy, settings
 from tests.planning.tree import NOW, Tree
 
@@ -46,7 +46,7 @@ def web(**spec: Any) -> str:
     return json.dumps(body)
 
 
-def read(memory: Memory, files: dict[str, str]) -> RepoSnapshot:
+def read(memory: ReadCache, files: dict[str, str]) -> RepoSnapshot:
     return source.read(Tree(files, Commit("c" * 40), 0), memory=memory)
 
 
@@ -74,7 +74,7 @@ def sent(plan: Plan) -> list[str]:
 
 
 def test_builds_with_a_memo_tell_mistakes_as_builds_without() -> None:
-    memory, memo = Memory(None), build.Memo()
+    memory, memo = ReadCache(None), build.Memo()
     past = Decisions()
     good, bad = FILES, {**FILES, "apps/web.json": web(replica=9)}
     newer = {**FILES, "apps/web.json": web(template={"spec": {"hostnameOverride": "x", "containers": [{"name": "a"}]}})}
@@ -93,7 +93,7 @@ def test_builds_with_a_memo_tell_mistakes_as_builds_without() -> None:
 
 def test_a_template_that_no_cluster_takes_is_not_placed_anew() -> None:
     """`replica: 9` would count as one replica, and the copies that run would be taken away."""
-    memory, seen = Memory(None), fleet(a="v1.36.1", b="v1.36.1")
+    memory, seen = ReadCache(None), fleet(a="v1.36.1", b="v1.36.1")
     before = planned(read(memory, FILES), seen)
     bad = planned(read(memory, {**FILES, "apps/web.json": web(replica=9, replicas=None)}), seen, after(before))
     assert placed(bad) == placed(before)
@@ -105,7 +105,7 @@ def test_a_template_that_no_cluster_takes_is_not_placed_anew() -> None:
 
 def test_one_wrong_object_holds_no_other() -> None:
     files = {**FILES, "apps/web.json": web(replica=9), "apps/api.json": deployment("api", replicas=1)}
-    plan = planned(read(Memory(None), files), fleet(a="v1.36.1", b="v1.36.1"))
+    plan = planned(read(ReadCache(None), files), fleet(a="v1.36.1", b="v1.36.1"))
     assert [one.clusters for one in plan.rendered[WEB._replace(name="api")]] == [("a", "b")]
     assert len([one for one in plan.problems if one.severity == "error"]) == 1
 
@@ -115,7 +115,7 @@ def test_a_cluster_that_serves_what_its_version_should_not_have_gets_it() -> Non
     ingress = "apiVersion: extensions/v1beta1\nkind: Ingress\nmetadata: {name: web, namespace: shop}\nspec: {a: 1}\n"
     files = {**FILES, "apps/in.yaml": ingress, "policies/all.json": policy("all", None, (("extensions/v1beta1",
              "Ingress"),))}  # fmt: skip
-    repo, seen = read(Memory(None), files), fleet(a="v1.36.1", b="v1.36.1")
+    repo, seen = read(ReadCache(None), files), fleet(a="v1.36.1", b="v1.36.1")
     key = ObjectKey("extensions", "Ingress", "shop", "web")
     assert planned(repo, seen).rendered[key] == ()
     served = ApiEnablements(frozenset({("extensions/v1beta1", "Ingress")}))
@@ -125,6 +125,6 @@ def test_a_cluster_that_serves_what_its_version_should_not_have_gets_it() -> Non
 
 
 def test_without_types_nothing_is_checked() -> None:
-    repo = read(Memory(None), {**FILES, "apps/web.json": web(replica=9)})
+    repo = read(ReadCache(None), {**FILES, "apps/web.json": web(replica=9)})
     plan = build.build(repo, fleet(a="v1.36.1", b="v1.36.1"), Decisions(), Interpreter((Native(),)), NOW)
     assert sent(plan) == ["a", "b"]

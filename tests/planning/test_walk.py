@@ -35,7 +35,7 @@ from gitfed.planning.objects.compare import annotation
 from gitfed.planning.objects.prune import is_protected
 from gitfed.planning.ordering import gate
 from gitfed.source import repo as source
-from gitfed.source.memory import Memory
+from gitfed.source.read_cache import ReadCache
 from tests.e2e.walk_history import Copy, History, Others, Seen, version
 from tests.e2e.walk_model import APPS, CLUSTERS, KINDS, MAPS, Repository
 from tests.e2e.world import cluster
@@ -62,7 +62,7 @@ class Walk:
         self.locked: set[str] = set()
         self.runs: frozenset[tuple[ClusterName, ObjectKey]] = frozenset()
         """Copies of ours that were seen, and were well, when the cycle began."""
-        self.memo, self.memory = build.Memo(), Memory()
+        self.memo, self.memory = build.Memo(), ReadCache()
         self.commits = 0
         self.uids = 0
         self.log: list[str] = []
@@ -126,7 +126,7 @@ class Walk:
 
     def restart(self) -> None:
         """What is on record is read again, and nothing else is left."""
-        self.memo, self.memory = build.Memo(), Memory()
+        self.memo, self.memory = build.Memo(), ReadCache()
         found = {key: bindings.from_document(bindings.to_document(one)) for key, one in self.decisions.bindings.items()}
         self.decisions = replace(self.decisions, bindings=found)
 

@@ -11,7 +11,7 @@ from gitfed.interpret.registry import Interpretation, Operation, Unknown
 from gitfed.model.repo import RepoSnapshot
 from gitfed.reading import interpreters
 from gitfed.source import repo as source
-from gitfed.source.memory import Memory
+from gitfed.source.read_cache import ReadCache
 from tests.source.trees import tree
 
 CUSTOMIZATION = """
@@ -32,7 +32,7 @@ def customization(name: str, version: str, kind: str, script: str) -> str:
 
 
 def snapshot(**files: str) -> RepoSnapshot:
-    return source.read(tree({f"{name}.yaml": text for name, text in files.items()}), memory=Memory())
+    return source.read(tree({f"{name}.yaml": text for name, text in files.items()}), memory=ReadCache())
 
 
 def body(version: str, kind: str, **members: Any) -> dict[str, Any]:

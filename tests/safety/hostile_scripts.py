@@ -13,7 +13,7 @@ from gitfed.model.repo import RepoSnapshot
 from gitfed.planning import build
 from gitfed.reading import interpreters
 from gitfed.source import repo as source
-from gitfed.source.memory import Memory
+from gitfed.source.read_cache import ReadCache
 from tests.e2e.world import cluster, policy
 from tests.source.trees import tree
 
@@ -49,7 +49,7 @@ def repository(script: str, rule: str = "replicaResource", **more: str) -> RepoS
             "bad.yaml": rules("Widget", script, rule), "good.yaml": rules("Gadget", GOOD),
             "widget.yaml": widget("Widget"), "gadget.yaml": widget("Gadget"), **more,
         }),
-        memory=Memory(),
+        memory=ReadCache(),
     )  # fmt: skip
     assert not [one for one in snapshot.problems if one.severity == "error"]
     return snapshot

@@ -13,7 +13,7 @@ from gitfed.model.base import Kind
 from gitfed.model.declared.federation import Namespaces
 from gitfed.model.operator_orders import suspensions
 from gitfed.source import repo as source
-from gitfed.source.memory import Memory
+from gitfed.source.read_cache import ReadCache
 from gitfed.text import expression, moment, yaml
 from tests.e2e.world import policy
 from tests.safety.bounded import gitfed
@@ -117,7 +117,7 @@ def test_a_definition_of_any_shape_is_planned(spec: str) -> None:
         "crd.yaml": CRD.format(spec),
         "p.json": policy("p", None, everything),
     }
-    assert planned(source.read(tree(files), memory=Memory())).bindings
+    assert planned(source.read(tree(files), memory=ReadCache())).bindings
 
 
 def test_a_definition_tells_what_of_it_can_be_used() -> None:

@@ -80,7 +80,7 @@ def test_what_a_kustomization_names_is_no_template_and_what_lies_beside_is() -> 
 
 
 def test_the_same_files_are_built_once_and_other_files_change_nothing() -> None:
-    from gitfed.source.memory import Memory
+    from gitfed.source.read_cache import ReadCache
 
     seen: list[str] = []
 
@@ -88,7 +88,7 @@ def test_the_same_files_are_built_once_and_other_files_change_nothing() -> None:
         seen.append(root.path)
         return config(root.folder.replace("/", "-")).encode()
 
-    memory = Memory()
+    memory = ReadCache()
     source.read(made(FILES), memory=memory, build=build)
     again = source.read(made({**FILES, "plain.yaml": config("other")}), memory=memory, build=build)
     assert len(seen) == 2

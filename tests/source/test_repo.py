@@ -13,7 +13,7 @@ from gitfed.model.base import Commit, ObjectKey
 from gitfed.model.repo import HeldFile, RepoSnapshot
 from gitfed.source import repo
 from gitfed.source.last_good import Earlier
-from gitfed.source.memory import Memory
+from gitfed.source.read_cache import ReadCache
 from tests.source.snapshots import config, keys, told
 from tests.source.trees import SETTINGS, Tree, tree
 
@@ -195,7 +195,7 @@ def test_the_settings_may_stand_anywhere_and_choose_the_files(path: str) -> None
 
 
 def test_moved_settings_are_found_again_by_the_same_memory() -> None:
-    memory = Memory()
+    memory = ReadCache()
     assert repo.read(tree({}), memory=memory).settings.name == "acme"
     moved = repo.read(tree({"x/y.yaml": SETTINGS}, settings=None), memory=memory)
     assert (moved.settings.name, moved.problems) == ("acme", ())
@@ -253,7 +253,7 @@ def test_a_broken_file_keeps_its_objects_at_the_last_good_version() -> None:
 
 
 def test_what_is_held_stays_the_same_object_between_reads() -> None:
-    before, now, memory = tree({"a.yaml": config("a")}, commit="c0"), tree({"a.yaml": BROKEN}), Memory()
+    before, now, memory = tree({"a.yaml": config("a")}, commit="c0"), tree({"a.yaml": BROKEN}), ReadCache()
     first, second = (held_read(now, before, memory=memory) for _ in range(2))
     assert all(second.manifests[key] is manifest for key, manifest in first.manifests.items())
     assert first == second
@@ -347,7 +347,7 @@ class Disk:
 
 def test_a_push_that_changes_one_file_reads_one_file() -> None:
     files = {f"{i}.yaml": config(f"c{i}") for i in range(50)}
-    memory = Memory()
+    memory = ReadCache()
     first = repo.read(tree(files), memory=memory)
     now = tree({**files, "7.yaml": config("c7", data="new")})
     second = repo.read(now, memory=memory)
@@ -357,7 +357,7 @@ def test_a_push_that_changes_one_file_reads_one_file() -> None:
 
 
 def test_two_commits_read_in_turn_are_both_remembered() -> None:
-    one, other, memory = tree({"a.yaml": config("a")}), tree({"a.yaml": config("a", data="z")}), Memory()
+    one, other, memory = tree({"a.yaml": config("a")}), tree({"a.yaml": config("a", data="z")}), ReadCache()
     for commit in (one, other):
         repo.read(commit, memory=memory)
     reads = one.reads + other.reads
@@ -429,7 +429,7 @@ def test_problems_of_one_file_are_cut_off() -> None:
 
 
 def test_custom_objects_stay_the_same_between_reads() -> None:
-    memory, files = Memory(), {"x.yaml": CUSTOM, "crd.yaml": CRD % "Namespaced"}
+    memory, files = ReadCache(), {"x.yaml": CUSTOM, "crd.yaml": CRD % "Namespaced"}
     first, second = (repo.read(tree(files), memory=memory) for _ in range(2))
     assert all(second.manifests[key] is manifest for key, manifest in first.manifests.items())
 

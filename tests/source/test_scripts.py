@@ -6,7 +6,7 @@ import pytest
 
 from gitfed.model.declared.interpreter import ScriptPlace
 from gitfed.source import repo as source
-from gitfed.source.memory import Memory
+from gitfed.source.read_cache import ReadCache
 from tests.source.trees import tree
 
 HEAD = """# rules
@@ -20,7 +20,7 @@ spec:
 
 
 def place(text: str, name: str = "a.yaml", operation: str = "InterpretHealth") -> ScriptPlace:
-    (one,) = source.read(tree({name: text}), memory=Memory()).interpreters
+    (one,) = source.read(tree({name: text}), memory=ReadCache()).interpreters
     return one.place_of(operation)
 
 

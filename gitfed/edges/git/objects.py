@@ -245,7 +245,7 @@ class PartOfTree:
     whole: _Content
     commit: Commit
     files: tuple[Any, ...]
-    """What `source.tree.Entry` asks for."""
+    """What `source.tree.FileEntry` asks for."""
 
     def entries(self) -> Iterable[Any]:
         return self.files

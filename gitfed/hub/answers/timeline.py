@@ -15,7 +15,7 @@ from gitfed.model.base import Commit, ObjectKey
 from gitfed.offline import inputs
 from gitfed.offline.state_log import Chronicle, StateLogEntry
 from gitfed.planning.review.events import BindingEvent
-from gitfed.source.memory import Memory
+from gitfed.source.read_cache import ReadCache
 from gitfed.views import history
 
 _EVENTS = 50
@@ -93,7 +93,7 @@ def _chronicle(moment: Moment) -> Iterator[Chronicle | None]:
     repository = git.Repository.open(moment.clone)
     source = git.Repository.open(moment.source) if moment.source is not None else None
     try:
-        yield Chronicle(inputs.Opened(repository, str(moment.clone), Memory(), None), moment.repo, source)
+        yield Chronicle(inputs.Opened(repository, str(moment.clone), ReadCache(), None), moment.repo, source)
     except NothingDecided:
         yield None
     finally:

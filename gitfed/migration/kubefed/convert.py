@@ -13,7 +13,7 @@ from typing import Any
 
 from gitfed.migration import layout
 from gitfed.migration.kubefed import documents, placement, replicas
-from gitfed.migration.kubefed.documents import Export, Target
+from gitfed.migration.kubefed.documents import Export, TargetType
 from gitfed.migration.kubefed.placement import Choice
 from gitfed.migration.member import BY_POLICY, POLICY
 from gitfed.migration.report import Code, Finding, Imported, sorted_findings, subject
@@ -241,7 +241,7 @@ def _running(body: Body, counts: Mapping[str, int], total: int) -> dict[str, int
     return running if sum(running.values()) == total and total else None
 
 
-def _template(body: Body, target: Target, name: str, namespace: str) -> dict[str, Any]:
+def _template(body: Body, target: TargetType, name: str, namespace: str) -> dict[str, Any]:
     given = _mapping(_mapping(body.get("spec")).get("template"))
     metadata: dict[str, Any] = {
         key: dict(value)

@@ -19,7 +19,7 @@ _SCHEDULING = "scheduling.kubefed.io"
 _DNS = "multiclusterdns.kubefed.io"
 
 
-class Target(NamedTuple):
+class TargetType(NamedTuple):
     """The kind that a Federated kind stands for."""
 
     api_version: str
@@ -28,22 +28,22 @@ class Target(NamedTuple):
     propagated: bool = True
 
 
-_DEFAULTS: dict[str, Target] = {
-    "FederatedClusterRole": Target("rbac.authorization.k8s.io/v1", "ClusterRole", False),
-    "FederatedClusterRoleBinding": Target("rbac.authorization.k8s.io/v1", "ClusterRoleBinding", False),
-    "FederatedConfigMap": Target("v1", "ConfigMap"),
-    "FederatedCustomResourceDefinition": Target("apiextensions.k8s.io/v1", "CustomResourceDefinition", False),
-    "FederatedDeployment": Target("apps/v1", "Deployment"),
-    "FederatedIngress": Target("networking.k8s.io/v1", "Ingress"),
-    "FederatedJob": Target("batch/v1", "Job"),
-    "FederatedNamespace": Target("v1", "Namespace", False),
-    "FederatedReplicaSet": Target("apps/v1", "ReplicaSet"),
-    "FederatedRole": Target("rbac.authorization.k8s.io/v1", "Role"),
-    "FederatedRoleBinding": Target("rbac.authorization.k8s.io/v1", "RoleBinding"),
-    "FederatedSecret": Target("v1", "Secret"),
-    "FederatedService": Target("v1", "Service"),
-    "FederatedServiceAccount": Target("v1", "ServiceAccount"),
-    "FederatedStatefulSet": Target("apps/v1", "StatefulSet"),
+_DEFAULTS: dict[str, TargetType] = {
+    "FederatedClusterRole": TargetType("rbac.authorization.k8s.io/v1", "ClusterRole", False),
+    "FederatedClusterRoleBinding": TargetType("rbac.authorization.k8s.io/v1", "ClusterRoleBinding", False),
+    "FederatedConfigMap": TargetType("v1", "ConfigMap"),
+    "FederatedCustomResourceDefinition": TargetType("apiextensions.k8s.io/v1", "CustomResourceDefinition", False),
+    "FederatedDeployment": TargetType("apps/v1", "Deployment"),
+    "FederatedIngress": TargetType("networking.k8s.io/v1", "Ingress"),
+    "FederatedJob": TargetType("batch/v1", "Job"),
+    "FederatedNamespace": TargetType("v1", "Namespace", False),
+    "FederatedReplicaSet": TargetType("apps/v1", "ReplicaSet"),
+    "FederatedRole": TargetType("rbac.authorization.k8s.io/v1", "Role"),
+    "FederatedRoleBinding": TargetType("rbac.authorization.k8s.io/v1", "RoleBinding"),
+    "FederatedSecret": TargetType("v1", "Secret"),
+    "FederatedService": TargetType("v1", "Service"),
+    "FederatedServiceAccount": TargetType("v1", "ServiceAccount"),
+    "FederatedStatefulSet": TargetType("apps/v1", "StatefulSet"),
 }
 """What KubeFed's chart and `kubefedctl enable` register for the kinds of Kubernetes."""
 
@@ -56,7 +56,7 @@ class Export:
     preferences: dict[tuple[str, str, str], Body] = field(default_factory=dict)
     """ReplicaSchedulingPreferences by target kind, namespace and name."""
     clusters: dict[str, Body] = field(default_factory=dict)
-    targets: dict[str, Target] = field(default_factory=lambda: dict(_DEFAULTS))
+    targets: dict[str, TargetType] = field(default_factory=lambda: dict(_DEFAULTS))
     limited: bool = False
     """KubeFed serves one namespace: no FederatedNamespace is needed there."""
     findings: list[Finding] = field(default_factory=list)
@@ -102,7 +102,7 @@ def _register(export: Export, spec: Mapping[str, Any]) -> None:
     if not (federated.get("kind") and kind and version):
         return
     group = str(target.get("group") or "")
-    export.targets[str(federated["kind"])] = Target(
+    export.targets[str(federated["kind"])] = TargetType(
         f"{group}/{version}" if group else version,
         kind,
         # A FederatedNamespace lies in its own namespace; what it stands for lies in none.

@@ -20,8 +20,8 @@ from gitfed.text.identity import IdentityMemo
 _GENERATIONS = 2
 
 
-class Memory:
-    """One reader's memory. Not shared between threads."""
+class ReadCache:
+    """One reader's cache. Not shared between threads."""
 
     def __init__(self, disk: ParseCache | None = None) -> None:
         self._disk = disk
