@@ -30,7 +30,7 @@ from gitfed.model.plan import Plan
 from gitfed.model.repo import RepoSnapshot
 from gitfed.offline import fleet_inputs, inputs, state_inputs
 from gitfed.offline import input_files as given_files
-from gitfed.planning import kept_copies
+from gitfed.planning import retained_objects
 from gitfed.planning.review import declared_changes
 from gitfed.planning.review.declared_changes import Declaration
 
@@ -122,9 +122,9 @@ class Session:
 
     def with_in_use(self, plan: Plan, fleet: FleetSnapshot) -> Plan:
         """The plan as an apply would carry it out: what holds something of others is not deleted (asks its cluster)."""
-        if fleet.live is None or not any(kept_copies.may_be_in_use(one) for one in plan.changes or ()):
+        if fleet.live is None or not any(retained_objects.may_be_in_use(one) for one in plan.changes or ()):
             return plan
-        return kept_copies.with_in_use(plan, in_use(self.repo, self.given, self.credentials, plan))
+        return retained_objects.with_in_use(plan, in_use(self.repo, self.given, self.credentials, plan))
 
     def declared(self, plan: Plan) -> tuple[Declaration, ...]:
         """What is declared otherwise than in the commit that was applied last, and no object of the plan shows."""
@@ -180,7 +180,7 @@ def observe(repo: RepoSnapshot, given: Inputs, credentials: Credentials) -> Flee
     return asyncio.run(wiring.observe(repo, wiring_options(given, credentials), count=progress.of_command().count))
 
 
-def in_use(repo: RepoSnapshot, given: Inputs, credentials: Credentials, plan: Plan) -> kept_copies.InUse:
+def in_use(repo: RepoSnapshot, given: Inputs, credentials: Credentials, plan: Plan) -> retained_objects.InUse:
     import asyncio
 
     from gitfed.daemon import wiring

@@ -27,7 +27,7 @@ from gitfed.model.keys import PRUNE_ANNOTATION
 from gitfed.model.plan import Action, Change, Plan
 from gitfed.model.repo import RepoSnapshot
 from gitfed.placement import recorded_facts
-from gitfed.planning import kept_copies, sent_keys
+from gitfed.planning import retained_objects, sent_keys
 from gitfed.planning.objects import compare, prune, redact
 
 
@@ -82,19 +82,19 @@ async def look(
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
-async def in_use(repo: RepoSnapshot, open_session: Callable[[Cluster], Session], plan: Plan) -> kept_copies.InUse:
+async def in_use(repo: RepoSnapshot, open_session: Callable[[Cluster], Session], plan: Plan) -> retained_objects.InUse:
     """What this plan would delete and an apply will not, for objects of others would go with it. Each cluster is asked
     as the apply asks it; one that does not answer has nothing to say here."""
     asked: dict[ClusterName, list[Change]] = {}
     for change in plan.changes or ():
         if (
-            kept_copies.may_be_in_use(change)
+            retained_objects.may_be_in_use(change)
             and change.cluster in repo.clusters
             and not _goes_first(change, plan.changes or ())
         ):
             asked.setdefault(change.cluster, []).append(change)
 
-    async def ask(name: ClusterName, changes: Collection[Change]) -> kept_copies.InUse:
+    async def ask(name: ClusterName, changes: Collection[Change]) -> retained_objects.InUse:
         found = {}
         try:
             async with open_session(repo.clusters[name]) as session:

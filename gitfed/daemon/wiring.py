@@ -41,7 +41,7 @@ from gitfed.model.declared.cluster import Cluster
 from gitfed.model.fleet import FleetSnapshot
 from gitfed.model.plan import Plan
 from gitfed.model.repo import RepoSnapshot
-from gitfed.planning import kept_copies
+from gitfed.planning import retained_objects
 from gitfed.reading import interpreters
 from gitfed.reading.reader import Reader
 from gitfed.reading.state_trust import StateTrust
@@ -315,6 +315,6 @@ async def observe(
     )
 
 
-async def in_use(repo: RepoSnapshot, options: Options, plan: Plan) -> kept_copies.InUse:
+async def in_use(repo: RepoSnapshot, options: Options, plan: Plan) -> retained_objects.InUse:
     """What the plan would delete and an apply will not: see `observe_once.in_use`."""
     return await observe_once.in_use(repo, open_sessions(options), plan)

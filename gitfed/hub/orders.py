@@ -29,7 +29,7 @@ from gitfed.model.operator_orders import CLUSTER, EVERYTHING, Suspension
 from gitfed.model.plan import Plan
 from gitfed.model.repo import RepoSnapshot
 from gitfed.offline import inputs, orders
-from gitfed.offline.operator_orders import OrderBook
+from gitfed.offline.order_book import OrderBook
 from gitfed.views import names, ordered
 
 T = TypeVar("T")

@@ -3,10 +3,10 @@
     suspend, resume    nothing is written to an object, a cluster, or everything
     remove             orphans are deleted, those very objects
     approve            what gates hold is let through, of exactly the plan that was shown
-    reconcile          look anew, try again what failed, repair drift, once
-    reschedule         decide anew where workloads go (Karmada: scheduling §7)
+    reconcile          observe again, try again what failed, repair drift, once
+    reschedule         decide again where workloads go (Karmada: scheduling §7)
 
-How they get to the daemon, and who signs them, is `operator_orders`' business. The command line and the hub give them
+How they get to the daemon, and who signs them, is `order_book`' business. The command line and the hub give them
 by these functions; `by` is who asked, as it is shown to others.
 """
 
@@ -24,8 +24,8 @@ from gitfed.errors import UsageError
 from gitfed.model.base import ObjectKey
 from gitfed.model.decisions import Approval, Decision, Decisions, HeldGate, HeldPlan
 from gitfed.model.operator_orders import EVERYTHING, Reconciliation, Removal, Suspension
-from gitfed.offline import operator_orders
-from gitfed.offline.operator_orders import OrderBook
+from gitfed.offline import order_book
+from gitfed.offline.order_book import OrderBook
 from gitfed.placement.scheduling import reschedule as rescheduling
 
 _LEAST = 8
@@ -47,14 +47,14 @@ class Fate(StrEnum):
 
 
 def suspend(book: OrderBook, order: Suspension) -> None:
-    """Raises what `operator_orders.change` raises, as all of these do."""
+    """Raises what `order_book.change` raises, as all of these do."""
 
     def add(decisions: Decisions) -> Decisions:
         same = (order.of, order.scheduling)
         others = tuple(old for old in decisions.suspensions if (old.of, old.scheduling) != same)
         return replace(decisions, suspensions=(*others, order))
 
-    operator_orders.change(
+    order_book.change(
         book, add, message=state_commits.ordered(Order.SUSPEND, f"Suspend {order.of}", str(order)), now=order.at
     )
 
@@ -73,7 +73,7 @@ def resume(book: OrderBook, of: str, *, by: str, now: datetime) -> tuple[Suspens
             decisions, suspensions=tuple(suspension for suspension in decisions.suspensions if suspension not in ended)
         )
 
-    operator_orders.change(book, drop, message=state_commits.ordered(Order.RESUME, f"Resume {of}", f"by {by}"), now=now)
+    order_book.change(book, drop, message=state_commits.ordered(Order.RESUME, f"Resume {of}", f"by {by}"), now=now)
     return ended
 
 
@@ -85,7 +85,7 @@ def remove(book: OrderBook, orders: Collection[Removal], *, now: datetime) -> No
 
     subject = f"Delete {len(orders)} orphan{'' if len(orders) == 1 else 's'}"
     reason = "\n".join(f"{removal.cluster}: {removal.object} by {removal.by}" for removal in orders)
-    operator_orders.change(book, add, message=state_commits.ordered(Order.REMOVE, subject, reason), now=now)
+    order_book.change(book, add, message=state_commits.ordered(Order.REMOVE, subject, reason), now=now)
 
 
 # -- approve ----------------------------------------------------------------------------------------------------
@@ -103,7 +103,7 @@ class Consent:
 
 def held(book: OrderBook) -> HeldPlan | None:
     """What waits for a person's consent, as the daemon wrote it down; None: nothing does."""
-    return operator_orders.look(book).decisions.held_plan
+    return order_book.look(book).decisions.held_plan
 
 
 def chosen(plan: HeldPlan | None, what: str) -> tuple[HeldGate, ...]:
@@ -149,13 +149,13 @@ def approve(book: OrderBook, what: str, *, by: str, now: datetime) -> Consent:
         order = Approval(plan.digest, plan.commit, (), by, now, names)
         return replace(decisions, approvals=(*decisions.approvals, order))
 
-    state = operator_orders.look(book)
+    state = order_book.look(book)
     gates = chosen(state.decisions.held_plan, what)
     plan = state.decisions.held_plan
     assert plan is not None
     subject = f"Approve {', '.join(gate.name for gate in gates)} at {plan.commit[:12]}"
     reason = "\n".join((f"by {by}: the plan {plan.digest}", *map(str, gates)))
-    state = operator_orders.change(book, add, message=state_commits.ordered(Order.APPROVE, subject, reason), now=now)
+    state = order_book.change(book, add, message=state_commits.ordered(Order.APPROVE, subject, reason), now=now)
     assert held is not None
     return Consent(*held, state)
 
@@ -192,7 +192,7 @@ def reconcile(book: OrderBook, what: Iterable[str], *, by: str, now: datetime) -
 
     subject = f"Reconcile {orders[0].of}" if len(orders) == 1 else f"Reconcile {len(orders)} things"
     reason = "\n".join(f"{order.of} by {by}" for order in orders)
-    operator_orders.change(book, add, message=state_commits.ordered(Order.RECONCILE, subject, reason), now=now)
+    order_book.change(book, add, message=state_commits.ordered(Order.RECONCILE, subject, reason), now=now)
     return orders
 
 
@@ -227,7 +227,7 @@ def reschedule(book: OrderBook, keys: Collection[ObjectKey], *, by: str, now: da
     first = min(keys)
     subject = f"Reschedule {first}" if len(keys) == 1 else f"Reschedule {len(keys)} objects"
     reason = "\n".join(f"{key} by {by}" for key in sorted(keys))
-    operator_orders.change(book, trigger, message=state_commits.ordered(Order.RESCHEDULE, subject, reason), now=now)
+    order_book.change(book, trigger, message=state_commits.ordered(Order.RESCHEDULE, subject, reason), now=now)
 
 
 def await_rescheduling(book: OrderBook, keys: Collection[ObjectKey], seconds: float) -> tuple[Fate, State]:
@@ -246,7 +246,7 @@ def await_rescheduling(book: OrderBook, keys: Collection[ObjectKey], seconds: fl
 
 def _awaited(book: OrderBook, fate: Callable[[Decisions], Fate | None], seconds: float) -> tuple[Fate, State]:
     state: State | None = None
-    for state in operator_orders.looks(book, seconds):
+    for state in order_book.looks(book, seconds):
         outcome = fate(state.decisions)
         if outcome is not None:
             return outcome, state

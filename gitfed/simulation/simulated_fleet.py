@@ -1,4 +1,4 @@
-"""The clusters of a rehearsal: they hold what is written to them, and fail when they are told to.
+"""The clusters of a simulation: they hold what is written to them, and fail when they are told to.
 
 Where a cluster answers, a change is done at once, and a new copy is healthy after a while. What a look at one shows is
 made up here; whether that look is believed is `placement.recorded_facts`' question, as for a real one.
@@ -37,7 +37,7 @@ class Fleet:
         }
         """Clusters that do not answer: at the start those of which that is known."""
         self._start = start
-        # Where nobody looked, it is taken for well: only what is known can fail.
+        # A cluster that was not looked at counts as healthy: only what is known can fail.
         self._facts = {
             name: seen(cluster, away=False, now=start) if cluster.assumed else cluster
             for name, cluster in clusters.items()
@@ -68,7 +68,7 @@ class Fleet:
         thresholds: recorded_facts.Thresholds,
         only: Container[ClusterName] | None = None,
     ) -> bool:
-        """One look at every cluster whose health may have to be believed anew (`only`: at these); whether any is
+        """One look at every cluster whose health may have to be believed again (`only`: at these); whether any is
         believed to be another one now."""
         changed, watched = False, self.watched()
         self._beliefs = {name: belief for name, belief in self._beliefs.items() if name in watched}

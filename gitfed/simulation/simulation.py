@@ -1,4 +1,4 @@
-"""A failover rehearsed on a virtual clock: the daemon's own steps, with clusters that only exist here.
+"""A failover simulated on a virtual clock: the daemon's own steps, with clusters that only exist here.
 
 What a cluster's health is believed to be (`placement.recorded_facts`), what is decided from it (`planning.build`),
 what of it is recorded (`planning.ordering.gate`) and how it is told (`planning.decision_text`) is the daemon's code.
@@ -56,7 +56,7 @@ class Moment:
 
 @dataclass(frozen=True, slots=True)
 class SimulationResult:
-    """What a rehearsal showed."""
+    """What a simulation showed."""
 
     timeline: tuple[Moment, ...]
     before: Mapping[ObjectKey, Binding]
@@ -70,7 +70,7 @@ class SimulationResult:
     falls_due: float | None = None
     """Seconds from the start until more would happen, had the clock not stopped; None: nothing more."""
     load_not_played: tuple[ObjectKey, ...] = ()
-    """FederatedHPAs that would follow the load: a rehearsal has none, so their numbers stay as they were decided."""
+    """FederatedHPAs that would follow the load: a simulation has none, so their numbers stay as they were decided."""
 
 
 @dataclass(frozen=True, slots=True)

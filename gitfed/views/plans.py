@@ -10,7 +10,7 @@ from gitfed.model.base import Problem
 from gitfed.model.decisions import PolicyRef, ScheduledCondition
 from gitfed.model.fleet import FactsRef
 from gitfed.model.plan import Binding, Change, Gate, HeldDecision, Plan, Totals
-from gitfed.planning import kept_copies
+from gitfed.planning import retained_objects
 from gitfed.planning.ordering.order import NO_WAVE
 from gitfed.planning.review.declared_changes import Declaration
 from gitfed.views import differences, failover
@@ -308,7 +308,7 @@ def _kept(item: Binding) -> list[KeptCopy]:
         return []
     were = {share.cluster: share.replicas for share in item.decision.targets}
     were |= {name: None for name in item.decision.left_behind if name not in were}
-    kept = kept_copies.by_decision(item, item.decision, were)
+    kept = retained_objects.by_decision(item, item.decision, were)
     return [
         {"name": name, "replicas": were[name], "reason": str(reason), "reasonCode": reason.code.value}
         for name, reason in sorted(kept.items())

@@ -10,7 +10,7 @@ import pytest
 
 from gitfed.documents.state_commits import Message
 from gitfed.errors import SourceError
-from gitfed.offline import inputs, operator_orders
+from gitfed.offline import inputs, order_book
 from tests.safety.thief import Asked
 from tests.safety.thief import thief as thief
 
@@ -46,9 +46,9 @@ def test_the_password_goes_to_the_persons_url_and_not_to_the_repositorys(
     opened = inputs.open_repository(str(checkout))
     repo = inputs.read(opened).repo
     assert repo.settings.spec.state.url == thief.url
-    book = operator_orders.OrderBook(opened, repo, credentials)
+    book = order_book.OrderBook(opened, repo, credentials)
     with pytest.raises(SourceError):
-        operator_orders.change(book, lambda orders: orders, message=Message("x", (), {}), now=datetime.now(UTC))
+        order_book.change(book, lambda orders: orders, message=Message("x", (), {}), now=datetime.now(UTC))
     assert thief.authorizations
     assert set(thief.authorizations) == {""}
 

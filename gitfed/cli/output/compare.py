@@ -18,7 +18,7 @@ from gitfed.cli.output import manifest_text, matrix, reasons
 from gitfed.model.base import Body, ClusterName, ObjectKey
 from gitfed.model.plan import RenderedManifest
 from gitfed.model.reason import ReasonCode
-from gitfed.planning import kept_copies
+from gitfed.planning import retained_objects
 from gitfed.planning.review import declared_changes, predict
 from gitfed.planning.review import review as reviewing
 from gitfed.text import canonical
@@ -49,7 +49,7 @@ class Difference:
     """Clusters in which the object differs in some way."""
     written: bool = True
     """False where nothing is to be done about it: both sides mean the same to a server, or what is there is kept."""
-    kept: kept_copies.Kept = field(default_factory=dict)
+    kept: retained_objects.Kept = field(default_factory=dict)
     """Why the copies stay that it has in `clusters` and is to have there no more."""
 
     @property
@@ -63,7 +63,7 @@ def placement(review: reviewing.Review) -> list[matrix.Row]:
     """Templates whose clusters or replicas differ."""
     base, head = review.base, review.head
     edited = {(one.key.kind, one.key.namespace, one.key.name) for one in review.declared if one.verb == "changed"}
-    stays = kept_copies.of_changes(review.changes)
+    stays = retained_objects.of_changes(review.changes)
     rows = []
     for key in sorted(base.bindings.keys() | head.bindings.keys()):
         old, new = base.bindings.get(key), head.bindings.get(key)
@@ -89,7 +89,7 @@ def placement(review: reviewing.Review) -> list[matrix.Row]:
         if old and new and new.policy == old.policy and new.policy is not None and tuple(new.policy) in edited:
             why = f"its policy changed; {why}"
         if kept:
-            why = kept_copies.why(why, kept)
+            why = retained_objects.why(why, kept)
         rows.append(matrix.Row(names.shown(key), before, after, why, kept.keys()))
     return rows
 
@@ -98,7 +98,7 @@ def manifests(review: reviewing.Review, *, show_secrets: bool = False, exactly: 
     """Sorted by object, then by first cluster. `exactly`: clusters stand together only where every byte is the same."""
     base, head = review.base, review.head
     concerned: dict[ObjectKey, set[ClusterName]] = {}
-    kept = kept_copies.of_changes(review.changes)
+    kept = retained_objects.of_changes(review.changes)
     unmade: dict[ObjectKey, set[ClusterName]] = {}
     for change in review.changes:
         concerned.setdefault(change.key, set()).add(change.cluster)
@@ -142,7 +142,7 @@ class _Object:
         names = sorted(self.old.keys() | self.new.keys())
         self.differing = [name for name in names if _digest(self.old, name) != _digest(self.new, name)]
 
-    def differences(self, kept: kept_copies.Kept) -> list[Difference]:
+    def differences(self, kept: retained_objects.Kept) -> list[Difference]:
         """`kept`: clusters where what is there is left as it is, and why."""
         stays = sorted(self.new.keys() & self.old.keys())
         changed = [name for name in self.differing if name in self.old and name in self.new]
@@ -162,10 +162,10 @@ class _Object:
             like = min(self.new, default="")
             yield Difference(self.key, tuple(names), before, None, hunks, like, exact=alike, of=len(self.differing))
 
-    def _left(self, names: Sequence[ClusterName], kept: kept_copies.Kept) -> Iterator[Difference]:
+    def _left(self, names: Sequence[ClusterName], kept: retained_objects.Kept) -> Iterator[Difference]:
         """Copies that stay although it does not go there any more: nothing goes, so there is nothing to read."""
         for lasting in (True, False):
-            here = [name for name in names if (kept[name].code in kept_copies.UNMANAGED) is lasting]
+            here = [name for name in names if (kept[name].code in retained_objects.UNMANAGED) is lasting]
             for one in self._departures(here):
                 yield replace(one, hunks=(), kept={name: kept[name] for name in here})
 

@@ -14,7 +14,7 @@ from gitfed.cli.output import compare, declared_text, diff_show, formatting, mar
 from gitfed.cli.output.diff_show import DiffView
 from gitfed.model.base import ObjectKey, Severity
 from gitfed.model.plan import Action, Change
-from gitfed.planning import kept_copies
+from gitfed.planning import retained_objects
 from gitfed.planning.review.declared_changes import Declaration
 from gitfed.views import names
 
@@ -80,11 +80,11 @@ def _unmanaged(shown: DiffView) -> str:
     """What ends for objects that nothing is done about: ` 3 copies stay, not managed any more.`"""
     left = [
         reason
-        for kept in kept_copies.of_changes(shown.review.changes).values()
+        for kept in retained_objects.of_changes(shown.review.changes).values()
         for reason in kept.values()
-        if reason.code in kept_copies.UNMANAGED
+        if reason.code in retained_objects.UNMANAGED
     ]
-    return f" {kept_copies.in_words(left)}." if left else ""
+    return f" {retained_objects.in_words(left)}." if left else ""
 
 
 def _attention(shown: DiffView) -> list[str]:

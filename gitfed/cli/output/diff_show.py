@@ -32,7 +32,7 @@ from gitfed.model.base import Problem, Severity
 from gitfed.model.plan import Change
 from gitfed.model.reason import Reason
 from gitfed.offline.preview import Preview
-from gitfed.planning import kept_copies
+from gitfed.planning import retained_objects
 from gitfed.planning.review import predict
 from gitfed.planning.review.review import Flow, Review
 from gitfed.views import differences, names, plans
@@ -152,7 +152,7 @@ def where(item: compare.Difference, of: int, *, wide: bool = False) -> str:
 
 
 def _why_kept(reason: Reason) -> str:
-    return "not managed any more" if reason.code in kept_copies.UNMANAGED else str(reason)
+    return "not managed any more" if reason.code in retained_objects.UNMANAGED else str(reason)
 
 
 def _clusters(item: compare.Difference, of: int, *, wide: bool) -> str:
@@ -257,7 +257,7 @@ def document(shown: DiffView, found: list[compare.Difference]) -> dict[str, Any]
 
 def _placement(review: Review) -> Iterator[dict[str, Any]]:
     flows = {one.key: one for one in review.flows}
-    stays = kept_copies.of_changes(review.changes)
+    stays = retained_objects.of_changes(review.changes)
     for key in sorted(review.base.bindings.keys() | review.head.bindings.keys()):
         old, new = review.base.bindings.get(key), review.head.bindings.get(key)
         if old is new or (old.shares if old else ()) == (new.shares if new else ()):

@@ -20,7 +20,7 @@ from gitfed.cli.output.table import Cell
 from gitfed.model.base import ObjectKey
 from gitfed.model.decisions import Decision, Decisions
 from gitfed.model.plan import Action, Binding, Change, FieldChange, Gate, Plan
-from gitfed.planning import kept_copies
+from gitfed.planning import retained_objects
 from gitfed.planning.ordering import order
 from gitfed.planning.review.declared_changes import Declaration
 from gitfed.views import names
@@ -97,7 +97,7 @@ def nothing_to_do(shown: View) -> bool:
 def rows(shown: View) -> list[matrix.Row]:
     """One row for each template that is placed, was placed, or should be and is not."""
     found = []
-    seen = kept_copies.of_changes(shown.plan.changes) if shown.plan.changes is not None else None
+    seen = retained_objects.of_changes(shown.plan.changes) if shown.plan.changes is not None else None
     for key in shown.plan.bindings:
         binding, before = shown.plan.wanted(key), shown.before.get(key)
         if binding.shares or before or failed(binding):
@@ -113,18 +113,20 @@ def rows(shown: View) -> list[matrix.Row]:
     return found
 
 
-def _row(shown: View, key: ObjectKey, row: matrix.Row, seen: Mapping[ObjectKey, kept_copies.Kept] | None) -> matrix.Row:
+def _row(
+    shown: View, key: ObjectKey, row: matrix.Row, seen: Mapping[ObjectKey, retained_objects.Kept] | None
+) -> matrix.Row:
     """The row, with the copies that stay where it does not go any more. `seen`: as changes have them, if any do."""
     leaves = (row.before or {}).keys() - row.after.keys()
     if not leaves:
         return row
     if seen is None:
-        kept = kept_copies.by_decision(shown.plan.bindings.get(key), shown.recorded.get(key), leaves)
+        kept = retained_objects.by_decision(shown.plan.bindings.get(key), shown.recorded.get(key), leaves)
     else:
         kept = {name: reason for name, reason in seen.get(key, {}).items() if name in leaves}
     if not kept:
         return row
-    return replace(row, kept=kept.keys(), why=kept_copies.why(row.why, kept))
+    return replace(row, kept=kept.keys(), why=retained_objects.why(row.why, kept))
 
 
 def _comparable(before: matrix.Shares | None, binding: Binding) -> matrix.Shares | None:

@@ -27,7 +27,7 @@ from gitfed.model.repo import RepoSnapshot
 from gitfed.offline import inputs
 from gitfed.placement.scheduling import schedule
 from gitfed.placement.scheduling.cluster import Candidate
-from gitfed.planning import kept_copies
+from gitfed.planning import retained_objects
 from gitfed.planning.objects import redact, secret_leaks
 from gitfed.services.exchange import Seen
 from gitfed.views import bindings, clusters
@@ -105,7 +105,7 @@ def of(running: Running, before: Moment | None = None) -> Moment | None:
     live = results = None
     if engine is not None:
         live, results = engine.fleet.known(), engine.memory.results
-        plan = kept_copies.with_in_use(plan, engine.fleet.unfinished.in_use())
+        plan = retained_objects.with_in_use(plan, engine.fleet.unfinished.in_use())
     index = before.index if before is not None and before.plan is plan else Index(plan)
     return Moment(
         repo,

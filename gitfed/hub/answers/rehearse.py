@@ -9,7 +9,7 @@ from gitfed.errors import UsageError
 from gitfed.hub.answers.moment import Moment
 from gitfed.model.fleet import FactsRef, FleetSnapshot
 from gitfed.offline import inputs
-from gitfed.simulation import asked, simulation
+from gitfed.simulation import scenario_input, simulation
 from gitfed.text import duration
 from gitfed.views import simulations
 
@@ -37,13 +37,13 @@ def simulate(moment: Moment, what: WhatIf) -> simulations.SimulationView | simul
     until, healthy_after = _seconds("until", what.until), _seconds("healthyAfter", what.healthy_after)
     if until > _LONGEST:
         raise UsageError("until is 24h at most", hint="gitfed simulate plays more, on your machine")
-    happening = asked.events(what.fail, what.recover, what.taint, until)
+    happening = scenario_input.events(what.fail, what.recover, what.taint, until)
     if len(happening) > _MOST:
         raise UsageError(f"that are {len(happening)} events, and {_MOST} at most are played")
     if what.each and happening:
         raise UsageError("nMinusOne takes no events", hint="it lets everything fail, one after the other")
     if not what.each:
-        asked.check(happening, until, moment.repo)
+        scenario_input.check(happening, until, moment.repo)
     fleet = FleetSnapshot(FactsRef("live"), moment.facts)
     stage = simulation.FailoverSimulation(
         moment.repo,
@@ -55,7 +55,7 @@ def simulate(moment: Moment, what: WhatIf) -> simulations.SimulationView | simul
     )
     if what.each:
         return simulations.each_document(list(stage.each_alone()), moment.repo.commit)
-    asked.check_targets(happening, stage, fleet, until)
+    scenario_input.check_targets(happening, stage, fleet, until)
     return simulations.document(stage.run(happening), moment.repo.commit, until)
 
 

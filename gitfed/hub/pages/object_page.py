@@ -26,7 +26,7 @@ from gitfed.hub.running import Running
 from gitfed.hub.server import Hub
 from gitfed.model.base import ClusterName, ObjectKey, key_from
 from gitfed.model.plan import Change
-from gitfed.planning import kept_copies
+from gitfed.planning import retained_objects
 from gitfed.planning.objects import redact
 from gitfed.planning.review import events
 from gitfed.source import locate
@@ -150,7 +150,7 @@ def _kept(view: ObjectView, changes: Sequence[Change], sight: Sight) -> dict[Clu
     binding = view["binding"]
     space = binding["resource"]["namespace"]
     kept = {share["name"]: KeptObject(share["name"], share["replicas"], share["reason"]) for share in binding["kept"]}
-    for reasons in kept_copies.of_changes(changes).values():
+    for reasons in retained_objects.of_changes(changes).values():
         for name, reason in reasons.items():
             if sight.copy(name, space):
                 replicas = kept[name].replicas if name in kept else None

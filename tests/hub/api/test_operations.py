@@ -19,7 +19,7 @@ from gitfed.model.base import Commit
 from gitfed.model.decisions import Decisions
 from gitfed.model.repo import RepoSnapshot
 from gitfed.offline import inputs
-from gitfed.offline.operator_orders import OrderBook
+from gitfed.offline.order_book import OrderBook
 from tests.cli.world import commit, git, repository
 from tests.e2e.world import settings
 from tests.hub import fleet

@@ -80,10 +80,10 @@ def trust(inputs: options.Inputs) -> int:
     Exit codes: 0 done · 3 invalid input in the repository, or who signs is no operator · 4 the repository or its state
     branch cannot be read or written, or Git names no key of yours.
     """
-    from gitfed.offline import operator_orders
+    from gitfed.offline import order_book
 
     session = load.Session(inputs)
-    commit = operator_orders.vouch(suspend.book(session), by=suspend.person(), now=datetime.now(UTC))
+    commit = order_book.vouch(suspend.book(session), by=suspend.person(), now=datetime.now(UTC))
     click.echo(f"The state branch is trusted as of {commit[:12]}.")
     return 0
 
@@ -107,7 +107,7 @@ def begin(file: Path, inputs: options.Inputs, dry_run: bool) -> int:
     Exit codes: 0 done · 2 bad usage · 3 invalid input in FILE or in the repository, or who signs is no operator · 4 the
     repository or its state branch cannot be read or written, or there is one already.
     """
-    from gitfed.offline import input_files, operator_orders
+    from gitfed.offline import input_files, order_book
 
     if inputs.worktree:
         raise UsageError("decisions are about a commit", hint="commit first; --worktree is for plan and diff")
@@ -124,7 +124,7 @@ def begin(file: Path, inputs: options.Inputs, dry_run: bool) -> int:
     if dry_run:
         click.echo(f"{branch} would begin with {counted}.")
         return load.tell(session.repo.problems)
-    made = operator_orders.begin(
+    made = order_book.begin(
         suspend.book(session), replace(given, bindings=known), source=file.name, by=suspend.person(), now=session.now
     )
     assert made.commit is not None

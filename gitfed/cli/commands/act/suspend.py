@@ -14,7 +14,7 @@ from gitfed.errors import UsageError
 from gitfed.model.base import ObjectKey, key_from
 from gitfed.model.operator_orders import CLUSTER, EVERYTHING, Suspension
 from gitfed.offline import orders
-from gitfed.offline.operator_orders import OrderBook
+from gitfed.offline.order_book import OrderBook
 from gitfed.views import names
 
 _SCHEDULING = parameters.option(

@@ -192,11 +192,11 @@ def forget(checkout: desired.Checkout, name: str, *, cleaned: bool) -> None:
     """A courtesy: without it plans go on saying that the cluster still holds something."""
     from datetime import UTC, datetime
 
-    from gitfed.offline import operator_orders
+    from gitfed.offline import order_book
 
     try:
-        book = operator_orders.OrderBook(checkout.opened, checkout.repo)
-        operator_orders.forget(book, name, now=datetime.now(UTC), cleaned=cleaned)
+        book = order_book.OrderBook(checkout.opened, checkout.repo)
+        order_book.forget(book, name, now=datetime.now(UTC), cleaned=cleaned)
     except (StateError, SourceError) as error:
         load.note(f"the state branch still tells of {name}: {error}")
 

@@ -12,7 +12,7 @@ from gitfed.cli.output import progress, simulation, structured
 from gitfed.errors import UsageError
 from gitfed.offline.inputs import interpreter_of
 from gitfed.placement.recorded_facts import Thresholds
-from gitfed.simulation import asked
+from gitfed.simulation import scenario_input
 from gitfed.simulation import simulation as rehearsal
 from gitfed.views import simulations
 
@@ -100,12 +100,12 @@ def command(
     Exit codes: 0 done · 2 bad usage · 3 invalid input in the repository · 4 not a repository · 5 with --n-minus-one: a
     workload would lose replicas.
     """
-    happening = asked.events(events.fails, events.recovers, events.taints, until)
+    happening = scenario_input.events(events.fails, events.recovers, events.taints, until)
     if each and happening:
         raise UsageError("--n-minus-one takes no events", hint="it lets everything fail, one after the other")
     session = load.Session(inputs)
     if not each:
-        asked.check(happening, until, session.repo)
+        scenario_input.check(happening, until, session.repo)
     fleet = session.fleet()
     past = session.decisions(fleet)
     problems = load.tell_errors(session.repo.problems)
@@ -131,7 +131,7 @@ def command(
             structured.echo(simulations.each_document(found, session.repo.commit), output.format)
         lost = any(lost for _, lost in found)
         return exits.first([problems, exits.HELD if lost else exits.OK])
-    asked.check_targets(happening, stage, fleet, until)
+    scenario_input.check_targets(happening, stage, fleet, until)
     story = stage.run(happening, count)
     if output.format == "text":
         for line in simulation.text(story, output.paint, quiet=output.quiet):

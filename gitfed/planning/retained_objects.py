@@ -1,7 +1,7 @@
-"""Copies that stay where their object does not go any more, and whether gitfed still manages them.
+"""Objects that stay in clusters where their template does not go any more, and whether gitfed still manages them.
 
-They are not lost: a policy that goes leaves orphans, a preserved copy outlives the move, a namespace stays with what is
-in it. So no printer counts them among what goes away. What only waits for its turn to go is not among them.
+A deleted policy leaves orphans, a preserved object outlives the move, a namespace stays with what is in it. So no
+printer counts these objects among the deleted ones. Objects that only wait for their deletion are not among them.
 """
 
 from __future__ import annotations

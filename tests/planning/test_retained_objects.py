@@ -10,7 +10,7 @@ from gitfed.cli.output import plan_text
 from gitfed.model.base import ObjectKey
 from gitfed.model.plan import Action, Change
 from gitfed.model.reason import Reason, ReasonCode
-from gitfed.planning import build, kept_copies
+from gitfed.planning import build, retained_objects
 from gitfed.views import plans
 from tests.e2e.world import config_map, policy
 from tests.planning.dependants import BASE, MAPS, Story
@@ -78,18 +78,20 @@ def test_a_binding_says_which_copies_nobody_manages_any_more() -> None:
 def test_why_copies_are_needed_is_said_where_one_reason_holds_for_all() -> None:
     web, api = (Reason(ReasonCode.NEEDED, f"Deployment.apps/shop/{name}") for name in ("web", "api"))
     preserved = Reason(ReasonCode.PRESERVED)
-    assert kept_copies.why("moved", {"a": web, "b": web}) == f"2 copies stay: {web}"
-    assert kept_copies.why("moved", {"a": web, "b": api}) == "moved; 2 copies stay"
-    assert kept_copies.why("moved", {"a": web, "b": preserved}).startswith("moved; 1 copy stays, not managed any more")
-    assert kept_copies.why("moved", {}) == "moved"
+    assert retained_objects.why("moved", {"a": web, "b": web}) == f"2 copies stay: {web}"
+    assert retained_objects.why("moved", {"a": web, "b": api}) == "moved; 2 copies stay"
+    assert retained_objects.why("moved", {"a": web, "b": preserved}).startswith(
+        "moved; 1 copy stays, not managed any more"
+    )
+    assert retained_objects.why("moved", {}) == "moved"
 
 
 def test_what_waits_for_its_replacement_is_not_kept() -> None:
     def change(code: ReasonCode) -> Change:
         return Change("a", WEB, "apps/v1", Action.KEEP, Reason(code))
 
-    assert kept_copies.of_changes([change(ReasonCode.REPLACEMENT_AWAITED)]) == {}
-    assert list(kept_copies.of_changes([change(ReasonCode.PRESERVED)])) == [WEB]
+    assert retained_objects.of_changes([change(ReasonCode.REPLACEMENT_AWAITED)]) == {}
+    assert list(retained_objects.of_changes([change(ReasonCode.PRESERVED)])) == [WEB]
 
 
 def test_what_holds_something_of_others_is_kept_and_the_plan_is_the_same() -> None:
@@ -100,7 +102,7 @@ def test_what_holds_something_of_others_is_kept_and_the_plan_is_the_same() -> No
     going = [Change(name, space, "v1", Action.DELETE, Reason(ReasonCode.REMOVED)) for name in ("a", "b")]
     changes = (*going, Change("a", ObjectKey("", "ConfigMap", "lab", "c"), "v1", Action.DELETE))
     plan = replace(before, changes=changes, totals=build.totals(changes, of_clusters=2))
-    found = kept_copies.with_in_use(plan, {("b", space): "Pod/x is still in it", ("b", WEB): "never deleted"})
+    found = retained_objects.with_in_use(plan, {("b", space): "Pod/x is still in it", ("b", WEB): "never deleted"})
     assert [(one.cluster, one.action, str(one.reason)) for one in found.changes or ()] == [
         ("a", Action.DELETE, "removed from the repository"),
         ("b", Action.KEEP, "stays: Pod/x is still in it"),
@@ -108,4 +110,4 @@ def test_what_holds_something_of_others_is_kept_and_the_plan_is_the_same() -> No
     ]
     assert (found.totals.delete, found.totals.keep, found.totals.clusters) == (2, 1, 1)
     assert found.digest == plan.digest
-    assert kept_copies.with_in_use(plan, {}) is plan
+    assert retained_objects.with_in_use(plan, {}) is plan

@@ -1,9 +1,9 @@
 """Writing to the state branch for a person: no port, no password, and an audit trail.
 
-Whoever may push the state branch may give orders; where the repository asks for signatures, they count if one of its
-operators signed them (`reading.state_trust`), as Git is set up to sign for the person. One that would not count is
-refused here, before anybody sees it. The daemon sees that the branch moved, reads it again and plans anew; if both
-write at the same time, one of the pushes is refused and that one looks again.
+A person who may push the state branch may give orders; where the repository asks for signatures, they count if one of
+its operators signed them (`reading.state_trust`), as Git is set up to sign for the person. An order that would not
+count is refused here, before it is pushed. The daemon sees that the branch moved, reads it and plans again; if both
+write at the same time, one of the pushes is refused, and its sender reads the branch again.
 
 Which orders there are, and what each of them writes, stands in `orders`.
 """

@@ -11,8 +11,8 @@ import pytest
 from gitfed.edges.state.state import StateBranch
 from gitfed.errors import StateConflict
 from gitfed.model.operator_orders import EVERYTHING, Suspension
-from gitfed.offline import inputs, operator_orders, orders
-from gitfed.offline.operator_orders import OrderBook
+from gitfed.offline import inputs, order_book, orders
+from gitfed.offline.order_book import OrderBook
 
 RECORDED = Path(__file__).with_name("recorded") / "state-branch.bundle"
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -51,13 +51,13 @@ def test_an_order_is_written_however_often_somebody_was_faster(
     lost = slower_than_others(monkeypatch, 9)
     suspend(book)
     assert len(lost) == 9
-    assert [one.of for one in operator_orders.look(book).decisions.suspensions] == [EVERYTHING]
+    assert [one.of for one in order_book.look(book).decisions.suspensions] == [EVERYTHING]
 
 
 def test_it_is_given_up_when_others_are_always_faster(book: OrderBook, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(operator_orders, "_PATIENCE", 0)
+    monkeypatch.setattr(order_book, "_PATIENCE", 0)
     slower_than_others(monkeypatch, float("inf"))
     with pytest.raises(StateConflict) as refused:
         suspend(book)
     assert refused.value.message == "the state branch is written all the time by somebody else"
-    assert operator_orders.look(book).decisions.suspensions == ()
+    assert order_book.look(book).decisions.suspensions == ()

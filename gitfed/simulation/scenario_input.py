@@ -1,4 +1,4 @@
-"""What a person asks to be rehearsed, read and checked: what would silently do nothing is a slip."""
+"""The scenario that a person asks for, read and checked: an event that would silently do nothing is a mistake."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from gitfed.errors import UsageError
 from gitfed.model.fleet import FleetSnapshot, Reach
 from gitfed.model.repo import RepoSnapshot
 from gitfed.simulation import scenario
-from gitfed.simulation import simulation as rehearsal
+from gitfed.simulation.simulation import FailoverSimulation
 from gitfed.text import duration
 
 _LONGEST = 720 * 3600.0
-"""Seconds that a rehearsal plays at most: the daemon's timers go on as long as its clock does."""
+"""Seconds that a simulation plays at most: the daemon's timers go on as long as its clock does."""
 
 
 def events(
@@ -38,7 +38,10 @@ def check(happening: Sequence[scenario.ScenarioEvent], until: float, repo: RepoS
 
 
 def check_targets(
-    happening: Iterable[scenario.ScenarioEvent], stage: rehearsal.FailoverSimulation, fleet: FleetSnapshot, until: float
+    happening: Iterable[scenario.ScenarioEvent],
+    stage: FailoverSimulation,
+    fleet: FleetSnapshot,
+    until: float,
 ) -> None:
     """What would silently do nothing is a slip: a target that is nowhere, a time after the end, a return of what is
     there. Raises UsageError."""
