@@ -145,18 +145,18 @@ def _told(status: HorizontalStatus) -> list[tuple[ConditionType, bool, Condition
 
 def _looked(
     declared: FederatedHPA,
-    found: HorizontalStatus,
+    status: HorizontalStatus,
     past: HorizontalStatus | None,
     proposed: tuple[Proposed, ...],
     why: str,
 ) -> ScalingObservation:
-    """`found` with what goes on from `past`: when it scaled last, and the changes that still count."""
+    """`status` with what goes on from `past`: when it scaled last, and the changes that still count."""
     changes: tuple[ReplicaChange, ...] = past.changes if past is not None else ()
     last = past.last_scale if past is not None else None
-    if found.desired != found.current:
-        changes = stabilization.changed(found.current, found.desired, declared.spec.behavior, changes, found.at)
-        last = found.at
-    return ScalingObservation(found.desired, replace(found, last_scale=last, changes=changes), proposed, why)
+    if status.desired != status.current:
+        changes = stabilization.changed(status.current, status.desired, declared.spec.behavior, changes, status.at)
+        last = status.at
+    return ScalingObservation(status.desired, replace(status, last_scale=last, changes=changes), proposed, why)
 
 
 def _status(metric: Metric, result: proposal.Proposal | proposal.NoProposal | None) -> MetricStatus:

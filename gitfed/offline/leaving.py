@@ -127,7 +127,7 @@ class _Leaving:
 
         async def settle(entry: InventoryEntry) -> None:
             async with slots:
-                await self.one(entry)
+                await self.delete_or_release(entry)
             done()
 
         results = await asyncio.gather(*(settle(entry) for entry in entries), return_exceptions=True)
@@ -135,7 +135,7 @@ class _Leaving:
             if isinstance(result, BaseException):
                 raise result
 
-    async def one(self, entry: InventoryEntry) -> None:
+    async def delete_or_release(self, entry: InventoryEntry) -> None:
         key = entry.key
         body = await self.read(key)
         if body is None:

@@ -150,14 +150,14 @@ class _Side:
     """One of the two that are compared, or the commit that is remembered."""
 
     opened: inputs.Opened
-    known: Overview
+    overview: Overview
     where: Commit | git.WorkTree
     changed: Mapping[str, Any]
     """Since the commit that is remembered: entries by path, None for what is gone."""
 
     def read(self, wanted: Collection[str]) -> RepoSnapshot:
         """As if there were no other files."""
-        entries = (self.changed[path] if path in self.changed else self.known.places.get(path) for path in wanted)
+        entries = (self.changed[path] if path in self.changed else self.overview.places.get(path) for path in wanted)
         files = tuple(entry for entry in entries if entry is not None)
         if isinstance(self.where, git.WorkTree):
             part = git.PartOfTree(self.where, self.where.commit, files)
@@ -169,7 +169,7 @@ class _Side:
 class _Others:
     """What is known of the templates that are not looked at."""
 
-    known: Bystanders
+    bystanders: Bystanders
     decided: frozenset[ObjectKey]
     """Those for which something else was decided since."""
 
@@ -193,7 +193,7 @@ class _Look:
     """The search for what a change reaches."""
 
     opened: inputs.Opened
-    known: Overview
+    overview: Overview
     older: _Side
     newer: _Side
 
@@ -201,7 +201,7 @@ class _Look:
         """`wanted`: the files to read at least."""
         others: _Others | None = None
         while True:
-            rest = {path: templates for path, templates in self.known.templates.items() if path not in wanted}
+            rest = {path: templates for path, templates in self.overview.templates.items() if path not in wanted}
             homes = {key: path for path, templates in rest.items() for key, _ in templates}
             versions = {key: version for templates in rest.values() for key, version in templates}
             most = _MOST_TEMPLATES * len(versions)
@@ -213,7 +213,7 @@ class _Look:
             # The same object in a file that did not change: together they are at fault, or it moved there.
             more: set[ObjectKey] | None = homes.keys() & (base.manifests.keys() | head.manifests.keys())
             more = more or affected_templates.further(
-                base, head, versions, others.known.rows if others is not None else None
+                base, head, versions, others.bystanders.rows if others is not None else None
             )
             if more is None or len(more) > most:
                 return None
@@ -224,9 +224,9 @@ class _Look:
                     continue
                 more |= restless
             if not more:
-                scope = others.known.scope(versions.keys(), base, head) if others is not None else FEW
+                scope = others.bystanders.scope(versions.keys(), base, head) if others is not None else FEW
                 base, head = replace(base, scope=scope), replace(head, scope=scope)
-                return Glance(base, head, others.known.circumstances if others is not None else None)
+                return Glance(base, head, others.bystanders.circumstances if others is not None else None)
             wanted = wanted | {homes[key] for key in more}
 
     def _restless(
@@ -236,10 +236,10 @@ class _Look:
         on what they take. None: all."""
         restless = set(others.decided & rest.keys())
         if locality.goes_by_room(base, head):
-            restless |= others.known.claiming() & rest.keys()
+            restless |= others.bystanders.claiming() & rest.keys()
         if self.older.changed:
-            then = _Side(self.opened, self.known, self.known.commit, {}).read(wanted)
-            since = affected_templates.further(then, base, rest, others.known.rows)
+            then = _Side(self.opened, self.overview, self.overview.commit, {}).read(wanted)
+            since = affected_templates.further(then, base, rest, others.bystanders.rows)
             if since is None:
                 return None
             restless |= since

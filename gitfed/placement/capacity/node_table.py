@@ -31,12 +31,12 @@ _NODES_IN_A_ROW = 4
 """Placing looks at so many rows of a cluster one after the other, then at all of them at once."""
 _FEW_ROWS = 500
 """So few are counted as fast as those that changed are found."""
-_MOST_KNOWN = 4_000_000
+_MOST_REMEMBERED = 4_000_000
 """Numbers that are kept of earlier questions."""
 
 
 @dataclass(slots=True)
-class _Known:
+class _Remembered:
     """What was found when the same was asked before."""
 
     first: Numbers
@@ -114,7 +114,7 @@ class Table:
         self._clusters, self._columns, self._distinct = clusters, columns, distinct
         self._have, self._layout, self._wanted, self._masks = have, layout, wanted, masks
         self._column = {name: at for at, name in enumerate(columns)}
-        self._known: dict[str, _Known] = {}
+        self._remembered: dict[str, _Remembered] = {}
         self._touched = np.zeros(self.count, dtype=np.int64)
         """By row: when something was last placed there."""
         self._now = 0
@@ -139,24 +139,24 @@ class Table:
             self._clusters, self._columns, self._distinct, self._have.copy(), self._layout, self._wanted, self._masks
         )
 
-    def wanted(self, key: str, one: Mapping[str, int], requirements: Body | None) -> ReplicaColumns:
+    def wanted(self, key: str, replica: Mapping[str, int], requirements: Body | None) -> ReplicaColumns:
         """`key` names the other two."""
-        found = self._wanted.get(key)
-        if found is None:
-            known = [
-                (self._column[name], min(amount, _LARGEST)) for name, amount in one.items() if name in self._column
+        columns = self._wanted.get(key)
+        if columns is None:
+            requested = [
+                (self._column[name], min(amount, _LARGEST)) for name, amount in replica.items() if name in self._column
             ]
-            amounts = ((0, 1), *known)
-            found = self._wanted[key] = ReplicaColumns(
+            amounts = ((0, 1), *requested)
+            columns = self._wanted[key] = ReplicaColumns(
                 amounts,
                 np.array([[column] for column, _ in amounts], dtype=np.int64),
                 np.array([column for column, _ in amounts], dtype=np.int64),
                 np.array([[amount] for _, amount in amounts], dtype=np.int64),
                 max(amount for _, amount in amounts),
-                len(known) == len(one),
+                len(requested) == len(replica),
                 self._eligible(requirements),
             )
-        return found
+        return columns
 
     def _eligible(self, requirements: Body | None) -> Flags | None:
         if not self._distinct:
@@ -181,29 +181,29 @@ class Table:
             return self._each(wanted)
         if self.count < _FEW_ROWS:
             return self._summed(np.minimum(self._each(wanted), estimate.MOST))
-        known = self._of(key)
-        if known.each is None or known.total is None:
+        remembered = self._of(key)
+        if remembered.each is None or remembered.total is None:
             each = np.minimum(self._each(wanted), estimate.MOST)
             total = self._summed(each)
-            if known.asked:
-                known.each, known.total, known.seen = each, total, self._now
-            known.asked = True
+            if remembered.asked:
+                remembered.each, remembered.total, remembered.seen = each, total, self._now
+            remembered.asked = True
             return total
-        if known.seen < self._now:
-            rows = (self._touched > known.seen).nonzero()[0]
+        if remembered.seen < self._now:
+            rows = (self._touched > remembered.seen).nonzero()[0]
             now = np.minimum(self._each(wanted, rows), estimate.MOST)
-            total = known.total.copy()
-            np.subtract.at(total, self._layout.owner[rows], known.each[rows] - now)
-            known.each[rows], known.total, known.seen = now, total, self._now
-        return known.total
+            total = remembered.total.copy()
+            np.subtract.at(total, self._layout.owner[rows], remembered.each[rows] - now)
+            remembered.each[rows], remembered.total, remembered.seen = now, total, self._now
+        return remembered.total
 
-    def _of(self, key: str) -> _Known:
-        known = self._known.get(key)
-        if known is None:
-            if len(self._known) * (self.count + self._clusters) > _MOST_KNOWN:
-                self._known.clear()
-            known = self._known[key] = _Known(self._layout.start.copy(), not self._layout.everywhere)
-        return known
+    def _of(self, key: str) -> _Remembered:
+        remembered = self._remembered.get(key)
+        if remembered is None:
+            if len(self._remembered) * (self.count + self._clusters) > _MOST_REMEMBERED:
+                self._remembered.clear()
+            remembered = self._remembered[key] = _Remembered(self._layout.start.copy(), not self._layout.everywhere)
+        return remembered
 
     def _summed(self, held: Numbers) -> Numbers:
         result = np.zeros(self._clusters, dtype=np.int64)
@@ -227,13 +227,13 @@ class Table:
         return np.where(wanted.eligible[profile if rows is None else profile[rows]], held, 0)
 
     def rows_of(self, owner: int) -> list[Row]:
-        layout, found = self._layout, []
+        layout, rows = self._layout, []
         for at in range(int(layout.start[owner]), int(layout.end[owner])):
             profile = int(layout.profile[at])
             spare = {name: int(self._have[column, at]) for name, column in self._column.items() if column}
             node = self._distinct[profile] if profile >= 0 else None
-            found.append(Row(int(layout.number[at]), int(self._have[0, at]), spare, node))
-        return found
+            rows.append(Row(int(layout.number[at]), int(self._have[0, at]), spare, node))
+        return rows
 
     # -- placing ---------------------------------------------------------------------------------------------------
 
@@ -268,13 +268,13 @@ class Table:
             self._on_all_rows(wanted, left)
 
     def _on_the_next_rows(
-        self, known: _Known, wanted: ReplicaColumns, clusters: npt.NDArray[np.intp], counts: Numbers
+        self, remembered: _Remembered, wanted: ReplicaColumns, clusters: npt.NDArray[np.intp], counts: Numbers
     ) -> tuple[npt.NDArray[np.intp], Numbers]:
         """(the clusters where more is to be placed, how many there)"""
         ends = self._layout.end
         for _ in range(_NODES_IN_A_ROW):
-            rows = known.first[clusters]
-            if known.is_full:
+            rows = remembered.first[clusters]
+            if remembered.is_full:
                 inside = rows < ends[clusters]
                 clusters, counts, rows = clusters[inside], counts[inside], rows[inside]
             have = self._have.take(rows, 1)
@@ -286,8 +286,8 @@ class Table:
             if not np.count_nonzero(full):
                 return clusters[:0], counts[:0]
             clusters, counts = clusters[full], (counts - used)[full]
-            known.first[clusters] = following = rows[full] + 1
-            known.is_full = known.is_full or bool((following == ends[clusters]).any())
+            remembered.first[clusters] = following = rows[full] + 1
+            remembered.is_full = remembered.is_full or bool((following == ends[clusters]).any())
             more = counts > 0
             clusters, counts = clusters[more], counts[more]
         return clusters, counts

@@ -84,7 +84,7 @@ def advance(
     # Somebody may have written both by hand: a cluster that is being left is no target.
     listed = bool(leaving) and any(share.cluster in leaving for share in decision.shares)
     if listed:
-        decision = _changed(decision, shares=tuple(one for one in decision.shares if one.cluster not in leaving))
+        decision = _changed(decision, shares=tuple(share for share in decision.shares if share.cluster not in leaving))
     decision = _observe(decision, look)
     if not listed:  # else its place has to be found first
         decision = _review(decision, look)
@@ -99,9 +99,9 @@ def advance(
                 look.later.append(_next_look(task, scene))
                 moved = replace(
                     moved,
-                    shares=tuple(one for one in moved.shares if one.cluster != share.cluster),
+                    shares=tuple(other for other in moved.shares if other.cluster != share.cluster),
                     evictions=(*moved.evictions, task),
-                    unhealthy=tuple(one for one in moved.unhealthy if one[0] != share.cluster),
+                    unhealthy=tuple(entry for entry in moved.unhealthy if entry[0] != share.cluster),
                     undone=None,  # where replicas find no node matters less than that the cluster fails
                 )
     again = min(look.later, default=None)
@@ -123,15 +123,15 @@ def _observe(decision: Decision, look: _Look) -> Decision:
     for name in here if wanted is not None else ():
         assert wanted is not None
         copy = copies.get(name)
-        found: Labels | str = "it was not seen yet"
+        state: Labels | str = "it was not seen yet"
         if copy is not None and copy.uid and scene.is_ready(name):
-            found = scene.reader.states.values(wanted, decision.key, name, scene.reader.collect(copy)[1])
-        if not isinstance(found, str):
-            preserved[name] = found
+            state = scene.reader.states.values(wanted, decision.key, name, scene.reader.collect(copy)[1])
+        if not isinstance(state, str):
+            preserved[name] = state
         elif name in kept:
             preserved[name] = kept[name]
         elif copy is not None and copy.uid and scene.is_ready(name) and scene.reader.collect(copy)[1] is not None:
-            look.problems.append(f"the state of its copy in {name} cannot be preserved: {found}")
+            look.problems.append(f"the state of its copy in {name} cannot be preserved: {state}")
     unhealthy: dict[ClusterName, datetime] = {}
     if application is not None:
         before = dict(decision.unhealthy)
@@ -155,7 +155,7 @@ def is_gone(
 ) -> bool:
     """Whether it was seen that the cluster has no copy. What could not be read is not gone; a cluster that somebody
     took out of the repository is nobody's to wait for, what it holds is reported elsewhere."""
-    if cluster not in scene.known:
+    if cluster not in scene.declared:
         return True
     state = scene.clusters.get(cluster)
     if state is None or not state.inventory_read or Kind(decision.key.group, decision.key.kind) in state.unread:
@@ -290,11 +290,11 @@ def _task(decision: Decision, share: Share, look: _Look) -> EvictionTask | None:
     if application.state_preservation is not None and scene.injects:
         copy = look.copies.get(cluster)
         present = scene.reader.collect(copy)[1] if copy is not None else None
-        found = scene.reader.states.values(application.state_preservation, decision.key, cluster, present)
-        if isinstance(found, str):
-            problems.append(f"it is unhealthy in {cluster} and stays there: its state cannot be preserved: {found}")
+        state = scene.reader.states.values(application.state_preservation, decision.key, cluster, present)
+        if isinstance(state, str):
+            problems.append(f"it is unhealthy in {cluster} and stays there: its state cannot be preserved: {state}")
             return None
-        labels, before = found, [share.cluster for share in decision.shares]
+        labels, before = state, [share.cluster for share in decision.shares]
     kind = "resource" if decision.key.namespace else "cluster-resource"
     producer = f"{kind}-binding-application-failover-controller"
     return _made(
@@ -311,10 +311,10 @@ def because_of_taints(
     record: ClusterRecord, tolerations: tuple[Toleration, ...], scene: FailoverContext, later: list[datetime]
 ) -> str:
     """What is said of the taint that drives the work out now; "" if none does (yet)."""
-    found = tolerate.due((effective(one, record, scene.tainted.outage) for one in record.taints), tolerations)
-    if found is None or (scene.tainted.cut_off and record.reach is not Reach.READY):
+    due = tolerate.due((effective(taint, record, scene.tainted.outage) for taint in record.taints), tolerations)
+    if due is None or (scene.tainted.cut_off and record.reach is not Reach.READY):
         return ""
-    when, taint = found
+    when, taint = due
     if scene.now < when:
         later.append(when)
         return ""
@@ -327,11 +327,11 @@ def _for_taint(decision: Decision, share: Share, message: str, look: _Look) -> E
     labels: Labels = ()
     if state_preservation.of_cluster(policy) is not None and look.scene.injects:
         # A copy that never told anything of its own still has what it was started with.
-        known = dict(decision.preserved).get(cluster) or dict(decision.injected).get(cluster)
-        if known is None:
+        remembered = dict(decision.preserved).get(cluster) or dict(decision.injected).get(cluster)
+        if remembered is None:
             look.problems.append(f"it stays in {cluster} ({message}): its state was never seen and would be lost")
             return None
-        labels = known
+        labels = remembered
     mode = failover.purge_mode if failover is not None else "Gracefully"
     return _made(share, _Cause(mode, TAINT, message, _MANAGER), labels, look.scene.now)
 

@@ -32,7 +32,7 @@ class FailoverContext:
     tainted: Tainted
     repelling: frozenset[ClusterName]
     """Clusters with a taint that drives work out, at once or in time."""
-    known: frozenset[ClusterName]
+    declared: frozenset[ClusterName]
     """Clusters that are declared, or that the facts declare."""
     clusters: Mapping[ClusterName, ClusterLive]
     """Empty: the clusters were not looked at."""

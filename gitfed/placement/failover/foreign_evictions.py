@@ -34,7 +34,7 @@ def is_backed(
         return True if eviction.because_of_taints(record, tolerations, scene, []) else None
     if record is not None:
         # Ready again, it may bear our own taint for a moment: that one is no reason any more.
-        present = replace(record, taints=tuple(one for one in record.taints if one.by != FAILOVER))
+        present = replace(record, taints=tuple(taint for taint in record.taints if taint.by != FAILOVER))
         if eviction.because_of_taints(present, tolerations, scene, []):
             return True
     if not seen.inventory_read or Kind(decision.key.group, decision.key.kind) in seen.unread:

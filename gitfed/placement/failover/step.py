@@ -82,18 +82,18 @@ def step(
     repo: RepoSnapshot,
     fleet: FleetSnapshot,
     decisions: Decisions,
-    found: tuple[Candidate, ...],
+    clusters: tuple[Candidate, ...],
     policies: match.Index,
     reader: StatusReader,
     now: datetime,
 ) -> FailoverStep:
-    """What follows from `now`; nothing while the state is not known. `found`: the clusters without recorded taints."""
+    """What follows from `now`; nothing while the state is not known. `clusters`: those without recorded taints."""
     if not decisions.known:
-        found = marked(found, decisions.clusters, decisions.outage, repo, now)
-        return FailoverStep(decisions, {}, {}, found, damper.Inputs(repo, policies, found), ())
+        clusters = marked(clusters, decisions.clusters, decisions.outage, repo, now)
+        return FailoverStep(decisions, {}, {}, clusters, damper.Inputs(repo, policies, clusters), ())
     now = now.replace(microsecond=0)  # as it will be read back: what is decided must not change by being written
     settings = repo.settings
-    candidates = {one.name: one for one in found}
+    candidates = {candidate.name: candidate for candidate in clusters}
     tainted = taints.of(repo, fleet.clusters, candidates, decisions, now)
     repelling = frozenset(
         name for name, record in tainted.records.items() if any(taint.effect == NO_EXECUTE for taint in record.taints)
@@ -101,7 +101,7 @@ def step(
     scene = FailoverContext(
         tainted=tainted,
         repelling=repelling,
-        known=frozenset(candidates),
+        declared=frozenset(candidates),
         clusters=fleet.live.clusters if fleet.live is not None else {},
         settings=settings.spec.failover,
         active=settings.spec.failover.enabled and settings.gate("Failover"),
@@ -110,10 +110,10 @@ def step(
         reader=reader,
         now=now,
     )
-    found = marked(found, tainted.records, tainted.outage, repo, now)
-    inputs = damper.Inputs(repo, policies, found)
+    clusters = marked(clusters, tainted.records, tainted.outage, repo, now)
+    inputs = damper.Inputs(repo, policies, clusters)
     stopped = frozenset(
-        key for key, one in decisions.bindings.items() if one.repeats and damper.is_stopped(one, inputs)
+        key for key, decision in decisions.bindings.items() if decision.repeats and damper.is_stopped(decision, inputs)
     )
     placed_by = _Policies(repo)
     bindings: dict[ObjectKey, Decision] = {}
@@ -169,7 +169,7 @@ def step(
         after,
         before,
         problems,
-        found,
+        clusters,
         inputs,
         (*tainted.said, *(f"{key}: {text}" for key in dropped for text in problems[key])),
         eased=tainted.eased,
@@ -187,9 +187,9 @@ def _settled_doubts(
     """The decisions without evictions that nothing is behind, which those were, and which cannot be told yet."""
     dropped: dict[ObjectKey, list[ClusterName]] = {}
     doubtful: set[tuple[ObjectKey, ClusterName]] = set()
-    found: dict[ObjectKey, Decision] = {}
+    corrected: dict[ObjectKey, Decision] = {}
     for key, name in sorted(decisions.doubtful):
-        decision = found.get(key) or decisions.bindings.get(key)
+        decision = corrected.get(key) or decisions.bindings.get(key)
         if decision is None or all(task.from_cluster != name for task in decision.evictions):
             continue
         policy = placed_by.of(decision.policy)
@@ -199,14 +199,14 @@ def _settled_doubts(
         if backed is None:
             doubtful.add((key, name))
         elif not backed:
-            found[key] = foreign_evictions.without(decision, name, copies)
+            corrected[key] = foreign_evictions.without(decision, name, copies)
             dropped.setdefault(key, []).append(name)
-    believed = {**decisions.bindings, **found} if found else decisions.bindings
+    believed = {**decisions.bindings, **corrected} if corrected else decisions.bindings
     return believed, dropped, frozenset(doubtful)
 
 
 def marked(
-    found: tuple[Candidate, ...],
+    clusters: tuple[Candidate, ...],
     records: Mapping[ClusterName, ClusterRecord],
     outage: Outage | None,
     repo: RepoSnapshot,
@@ -215,15 +215,15 @@ def marked(
     """The clusters with the taints that are on record beside those of their files, and with the tolerations whose time
     is over there."""
     tolerations = {policy.spec.placement.cluster_tolerations or () for policy in repo.propagation}
-    ending = [one for one in tolerations if any(part.toleration_seconds is not None for part in one)]
+    ending = [entries for entries in tolerations if any(part.toleration_seconds is not None for part in entries)]
     result = []
-    for one in found:
-        record = records.get(one.name)
+    for candidate in clusters:
+        record = records.get(candidate.name)
         if record is not None:
             lasting = (taints.effective(taint, record, outage) for taint in record.taints)
             outlived = tolerate.outlived(lasting, ending, repo.settings.spec.failover, now)
-            one = cluster.with_taints(one, record.taints, outlived)
-        result.append(one)
+            candidate = cluster.with_taints(candidate, record.taints, outlived)
+        result.append(candidate)
     return tuple(result)
 
 
