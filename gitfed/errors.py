@@ -12,9 +12,9 @@ raised); one object that did not work out is an outcome (a value). Callers choos
     │   ├── RevisionNotFound       no such commit, branch or tag
     │   │   └── NothingDecided     no state branch, and nowhere else where one could be
     │   ├── StateNotBelieved       the state branch holds nothing that a key which counts has signed
-    │   └── CloneUnwritable        nothing can be written into our own clone: no room on the disk, no right to
+    │   └── CloneUnwritable        nothing can be written into our own clone: the disk is full, or no right to
     ├── StateError                 the state branch cannot be used
-    │   ├── StateConflict          somebody else pushed first: read again, decide again
+    │   ├── StateConflict          another writer pushed first: read again, decide again
     │   └── StateTooNew            written by a newer gitfed
     ├── CacheError                 the parse cache on disk cannot be written; the work goes on without it
     ├── ClusterError               one cluster cannot be used (4)
@@ -30,7 +30,7 @@ raised); one object that did not work out is an outcome (a value). Callers choos
     │   ├── HistoryGone            410: list again
     │   ├── ClusterReplaced        another cluster answers at the address, or the same one from a backup
     │   ├── KindUnknown            discovery does not know the kind
-    │   └── NotRetained            nobody can say what of an object belongs to the cluster
+    │   └── NotRetained            it cannot be told what of an object belongs to the cluster
     ├── WebhookError               an interpreter webhook answered what cannot be used
     │   └── WebhookUnreachable     no answer: refused, timed out, reset, TLS failed, an address we do not contact
     ├── ForgeError                 a forge refuses a comment or a status (4)
@@ -50,7 +50,7 @@ raised); one object that did not work out is an outcome (a value). Callers choos
     │   └── LinkCut                the connection between them is gone, or brings no sign of life
     └── Unforeseen                 an exception of another class, caught by a loop that must not end (70)
 
-`retry` says whether the same call can succeed later without anybody changing anything.
+`retry` says whether the same call can succeed later.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ class StateNotBelieved(SourceError):
 
 
 class CloneUnwritable(SourceError):
-    """No room on the disk, or no right to write there: somebody may make it."""
+    """The disk is full, or there is no right to write there: a person may change that."""
 
     retry = True
 
@@ -320,7 +320,7 @@ class IdentityUnreachable(IdentityError):
 
 
 class Unforeseen(GitfedError):
-    """An exception that nobody foresaw: a defect of ours, most likely with an input that nobody thought of.
+    """An unexpected exception: a defect of ours, most likely with an unusual input.
 
     The loops of a daemon catch it, so that one commit, or one cluster, stops only itself. Its message names the class
     and the place in our code. It leaves out the foreign exception's text, which may quote a Secret or a password.

@@ -109,7 +109,7 @@ def _dead(repo: RepoSnapshot, plan: Plan) -> Iterator[Problem]:
 
 
 def _ties(repo: RepoSnapshot, plan: Plan) -> Iterator[Problem]:
-    """Policies that select an object equally well, with equal priority: the alphabet decides, which nobody meant.
+    """Policies that select an object equally well, with equal priority: the alphabet decides, which is hardly meant.
 
     What both select by name is said by `source.lint`, which needs no plan.
     """

@@ -1,4 +1,4 @@
-"""Services across clusters that reach nobody: no Service, no export, ports that it lacks, clusters that cannot.
+"""Services across clusters that reach nothing: no Service, no export, ports that it lacks, clusters that cannot.
 
 All are warnings: what is missing may come with the next commit.
 """

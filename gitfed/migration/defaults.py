@@ -123,7 +123,7 @@ def _drop(mapping: Any, values: Mapping[str, Any]) -> None:
 
 
 def _inner(value: Any, path: tuple[str, ...]) -> dict[str, Any]:
-    """The mapping at that path; one of its own, which nobody keeps, where there is none."""
+    """The mapping at that path; an empty one, which is not kept, where there is none."""
     for name in path:
         value = value.get(name) if isinstance(value, dict) else None
     return value if isinstance(value, dict) else {}

@@ -16,7 +16,7 @@ SECRET_HINT = "encrypt it, or have the cluster fetch it; --with-secrets writes i
 
 
 def convert(bodies: Iterable[Body], cluster: ClusterName, *, folder: str = "", with_secrets: bool = False) -> Imported:
-    """Everything that somebody wrote in `cluster`, and what was left out.
+    """Every object of `cluster` that a person or a tool applied, and what was left out.
 
     The policies say `conflictResolution: Overwrite`: the objects are there, and gitfed is to take them over.
     """

@@ -1,8 +1,8 @@
 """A live object → what a person would have written: the template that gives this object again.
 
 What the server or a controller wrote goes: identity, status, ownership, what a scheduler or an allocator chose, and the
-defaults that come back by themselves. Objects that somebody makes from others, and those that every cluster has of its
-own, are no templates at all.
+defaults that come back by themselves. Objects that a controller makes from others, and those that every cluster has of
+its own, are no templates at all.
 """
 
 from __future__ import annotations

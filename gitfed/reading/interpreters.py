@@ -49,7 +49,7 @@ def of(
 ) -> Interpreter:
     """The interpreter of one commit. Its scripts live as long as it does; `find` knows what webhooks answered.
 
-    Without it nobody does: no webhook is contacted from here. `reaches_services` False: who asks runs in no cluster,
+    Without it no answer is known: this contacts no webhook. `reaches_services` False: the caller runs in no cluster,
     so webhooks that are Services are problems. `kubernetes`: the types of another version than the clusters' own.
     """
     scripts = _Scripts()

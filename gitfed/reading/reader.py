@@ -87,7 +87,7 @@ class Reader:
         except GitfedError:
             raise
         except Exception as error:  # noqa: BLE001
-            # Nobody foresaw such a commit; the one that was accepted last is as good as it was.
+            # A defect of ours; the commit that was accepted last is as good as it was.
             self.refused = f"{tip[:12]} cannot be judged: {Unforeseen.of(error)}"
         if not self.refused:
             self._bring(tip)

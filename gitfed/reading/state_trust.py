@@ -1,6 +1,6 @@
 """Whose commits on the state branch are believed: our own, other engines', and signed orders of people.
 
-Whoever may push to the repository may push this branch too. So a commit counts for who signed it:
+Everyone who may push to the repository may push this branch too. So a commit counts for who signed it:
 
     our own key, `spec.state.writers`    everything: an engine signs only on top of what it believes itself
     `spec.guards.operators`              orders: suspend, remove, reconcile, a task or a placement edited by hand
@@ -93,7 +93,7 @@ class StateTrust:
         return verdict.believed
 
     def doubts(self, repository: git.Repository, ours: Commit | None) -> bool:
-        """Whether what we have was believed while nobody asked for signatures, and somebody does now.
+        """Whether what we have was believed when no settings asked for signatures, and they ask for them now.
 
         A daemon without memory finds the commit that asks for them in the very state that it reads.
         """
@@ -156,8 +156,8 @@ def why_no_order(
 ) -> str:
     """Why an order that a person is about to publish on top of `before` would not count; "" where it would.
 
-    Where nobody asks for signatures everything counts, but who names approvers means them: an approval of somebody
-    else is refused here too.
+    Where the settings ask for no signatures everything counts, except approvals where they name approvers: one that
+    another person signed is refused here too.
     """
     if parties.binding:
         return judge(repository, commit, before, parties).why_not
@@ -167,7 +167,7 @@ def why_no_order(
 
 
 def why_not_vouched(repository: git.Repository, commit: Commit, parties: trust.Parties) -> str:
-    """Why an order to trust the branch as it is would not count; "" where it would, or where nobody asks for it."""
+    """Why an order to trust the branch as it is would not count; "" where it would, or needs no signature."""
     return signature.verify(repository.read(commit), parties.operators).why_not if parties.binding else ""
 
 

@@ -5,12 +5,12 @@ one that the state says was applied. A commit can so never excuse itself. Withou
 itself, unless the operator brought keys of his own (`--trusted-keys`), which go before those of the repository.
 
 While signatures are demanded, the base moves only forward: to commits that descend from it. Otherwise a push by force
-of an old commit, signed or from before anybody asked for signatures, would be the next base, and bring back whatever
-and whomever it trusts. A history that was rewritten on purpose names the base that it replaces, in a trailer of a
-commit that an approver of that base signed; it cannot be used again once the base has moved.
+of an old commit, signed or from before the settings asked for signatures, would be the next base, and bring back the
+keys and approvers that it trusts. A history that was rewritten on purpose names the base that it replaces, in a trailer
+of a commit that an approver of that base signed; it cannot be used again once the base has moved.
 
 A commit that is not accepted waits, the base stays in force, and nothing is deleted. The base is remembered beside the
-clone and not in the source repository, where whoever may push could move it.
+clone and not in the source repository, where everyone who may push could move it.
 """
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ class Trust:
     def _judge(self, commit: Commit) -> str:
         base = self.base
         if base is not None and self._repository.is_ancestor(base, commit):
-            # Keys may have changed hands while nobody looked: each change counts that those signed who had them before.
+            # Keys may have changed hands in between: each change counts that the holders of the keys before it signed.
             for step in self._handovers(base, commit):
                 if step != commit and not self._why_not_after(base, step):
                     base = step

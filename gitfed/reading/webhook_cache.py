@@ -141,7 +141,7 @@ class Answers:
             _keep(self._latest, question.digest, kept)
 
     def fail(self, questions: Iterable[WebhookQuestion], message: str) -> bool:
-        """Nobody answered. Whether that is anything new."""
+        """The webhook gave no answer. Returns whether that is new."""
         reason, fresh = NoReply(message), False
         with self._lock:
             for question in questions:
@@ -152,7 +152,7 @@ class Answers:
         return fresh
 
     def give_up(self, question: WebhookQuestion) -> None:
-        """It was tried often enough. If somebody still wants to know, the next build says so, and it begins anew."""
+        """It was tried often enough. A build that still needs the answer asks for it again."""
         with self._lock:
             if self._open.pop(question.digest, None) is not None:
                 self.version += 1
@@ -177,7 +177,7 @@ class Answers:
         return dict(sorted(used.items()))
 
     def _forget(self, used: Mapping[str, Body], bindings: Mapping[ObjectKey, Binding]) -> None:
-        """What is out of use is asked anew should it come back; until then nobody needs it."""
+        """Drop what no binding uses; should it come back, the webhook is asked again."""
         self._asked = {digest: question for digest, question in self._asked.items() if digest in used}
         self._documents = dict(used)
         self._subjects = {about: subject for about, subject in self._subjects.items() if about[0] in bindings}
@@ -210,7 +210,7 @@ def _document(question: WebhookQuestion, response: Body) -> Body:
 
 
 def _response(question: WebhookQuestion, document: Body) -> Body | None:
-    """None for a document that is no answer to this question, whatever somebody wrote into it."""
+    """None for a document that is no answer to this question, whatever was written into it."""
     response = document.get("response")
     if not isinstance(response, Mapping) or document.get("operation") != question.operation:
         return None

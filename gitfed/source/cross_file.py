@@ -25,7 +25,7 @@ _MOST_NAMED = 4
 def missing_keys(
     contents: Mapping[str, FileContent], paths: Callable[[], Container[str]]
 ) -> Iterator[tuple[str, Problem]]:
-    """(path of the settings, what is wrong) for keys that are files, and are not there: nobody could ever sign."""
+    """(path of the settings, what is wrong) for keys that are files, and are not there: no signature could count."""
     for path, content in contents.items():
         for item in content.settings if content.declared else ():
             spec = item.spec
@@ -110,7 +110,7 @@ def conflicts(
 
 
 def _several(key: ObjectKey, definitions: Sequence[Definition]) -> tuple[Sequence[str], Problem]:
-    """Nobody can know which of them is meant: every file is at fault."""
+    """Nothing tells which of them is meant: every file is at fault."""
     paths = list(dict.fromkeys(path for path, _ in definitions))
     places = list(dict.fromkeys(str(item.origin) for _, item in definitions))
     if len(paths) == 1:

@@ -295,7 +295,7 @@ def _origin(value: Any, path: str) -> tuple[Any, str]:
 
 
 def _is_near(target: str, path: str) -> bool:
-    """Whether a path may have been meant by one that is not there: the same, or a slip away, in the same folder."""
+    """Whether `target`, which is not there, may have meant `path`: the same, or misspelled, in the same folder."""
     if target == path:
         return True
     (above, name), (folder, other) = posixpath.split(target), posixpath.split(path)

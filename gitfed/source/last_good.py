@@ -1,6 +1,6 @@
 """Where a file with errors goes back to: its last version without (`onInvalidFile: hold`).
 
-Whoever reads says where old versions are found: what the state branch recorded when the file was first held, else the
+The caller says where old versions are found: what the state branch recorded when the file was first held, else the
 last commit that was applied. A version that has errors itself is none. One that cannot be read is unknown, which is
 not the same: the file may have declared anything.
 """
@@ -25,7 +25,7 @@ class Earlier:
     held: Mapping[str, HeldFile] = field(default_factory=dict)
     """By path, the version that was recorded when the file was first held."""
     last_good: Callable[[str], tuple[Commit, str] | None] | None = None
-    """Path → (commit, blob id) in the last commit that was applied. Raises SourceError when nobody can tell."""
+    """Path → (commit, blob id) in the last commit that was applied. Raises SourceError when the history cannot tell."""
     applied: Callable[[str], str] = lambda path: ""
     """Path → blob id in the last commit that was applied, "" where it is not there or no commit was applied. Cheap,
     where `last_good` looks at history."""
@@ -46,7 +46,7 @@ class Versions:
     """Paths of files that may have had a good version, which cannot be read."""
 
     def blob(self, path: str) -> str:
-        """What stood for a file in the version to fall back to; "" when there is none, or nobody knows."""
+        """What stood for a file in the version to fall back to; "" when there is none, or it cannot be read."""
         try:
             version = self._version(path)
         except SourceError:
@@ -58,7 +58,7 @@ class Versions:
         return path in self.earlier.held or self.earlier.applied(path) not in ("", blob)
 
     def had_objects(self, path: str) -> bool:
-        """Whether there were objects in a file, so that it is a mistake that it has none; also when nobody can tell."""
+        """Whether there were objects in a file, so that it is a mistake that it has none; also when that is unknown."""
         version = self.find(path)
         if version is None:
             return path in self.unknown

@@ -1,6 +1,6 @@
 """What is suspicious although it is valid: `gitfed validate` says it, nothing is held because of it.
 
-Only what the repository alone can tell: names of clusters that nobody declares, policies that tie, overrides that a
+Only what the repository alone can tell: names of clusters that are not declared, policies that tie, overrides that a
 policy waits for and that do not exist.
 """
 
@@ -168,7 +168,7 @@ def _in_affinity(declared: Declared, path: Path, affinity: ClusterAffinity) -> I
 
 
 def _ties(snapshot: RepoSnapshot) -> Iterator[Problem]:
-    """Policies of equal priority that name the same template: the alphabet decides, which nobody meant."""
+    """Policies of equal priority that name the same template: the alphabet decides, which is hardly meant."""
     groups: dict[tuple[str, ...], list[Propagation]] = defaultdict(list)
     for policy in snapshot.propagation:
         keys = {

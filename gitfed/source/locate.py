@@ -1,7 +1,7 @@
 """Where a field of a declared object stands, for messages about objects that are valid by themselves.
 
 A snapshot keeps the place of each object and not of its members: they cost a second parse, and are asked for only when
-something is to be said. So whoever says it gives the bytes again. Of an object that a file held at an older version
+something is to be said. So the caller gives the bytes again. Of an object that a file held at an older version
 declares, only its own place is known here: the bytes at hand are others.
 """
 

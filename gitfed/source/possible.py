@@ -153,7 +153,7 @@ def _meaning(
 ) -> Meaning:
     scoped = namespaces
     if kinds is not None and kinds.isdisjoint(_OF_A_NAMESPACE) and namespaces is not None:
-        scoped = namespaces | {""}  # of another kind nobody knows whether it is namespaced
+        scoped = namespaces | {""}  # another kind may be namespaced or not
     defines = [Possible(kinds, scoped, names)]
     concerns = []
     if kinds is not None and kinds & (_OF_A_NAMESPACE - _ASIDE):

@@ -1,7 +1,8 @@
 """Which files plainly hold no Kubernetes objects: settings of a CI, of an editor, of a chart, of a renovation bot.
 
-A repository has many YAML and JSON files that are none of ours. They are left out and said once. Whoever only forgot a
-line of a manifest is told so: what has a member apiVersion, kind or metadata, spelled however, was meant as an object.
+A repository has many YAML and JSON files that are none of ours. They are left out and said once. A manifest in
+which only a line was forgotten is an error: what has a member apiVersion, kind or metadata, in any spelling, was meant
+as an object.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ _TESTS = re.compile(r"test\.gatekeeper\.sh/")
 
 
 def is_foreign(value: Any, path: str) -> bool:
-    """Whether a document was plainly not meant as an object. Of a mere text nobody knows what it was."""
+    """Whether a document was plainly not meant as an object. A mere text may have been anything."""
     if isinstance(value, dict):
         return (
             _is_chart(value, path)

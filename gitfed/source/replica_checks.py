@@ -1,4 +1,4 @@
-"""Numbers of workloads that every API server refuses: found here, with their line, and not in every cluster anew.
+"""Numbers of workloads that every API server refuses: found here once, with their line, and not in each cluster.
 
 Only the counts that placement reads and divides; the rest of an object's schema is the clusters' business. Kubernetes:
 they are 32-bit integers, and not negative.

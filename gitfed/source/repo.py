@@ -218,8 +218,9 @@ class _Reader:
         return self.build(root, self.files.read)
 
     def facts_files(self) -> set[str]:
-        """Recorded facts that a PlacementTest names look like declared clusters, but declare nothing. Of a file of
-        templates or policies a test that names it by mistake takes nothing away."""
+        """Files of recorded facts that a PlacementTest names: they look like declared clusters, but declare nothing.
+
+        A file with templates or policies keeps counting, even if a test names it by mistake."""
         named: set[str] = set()
         for path, file_content in self.contents.items():
             if file_content.declared:
@@ -266,8 +267,9 @@ class _Reader:
                 self.held[path] = version
 
     def meaning(self, path: str) -> Meaning:
-        """What a file may have meant that cannot be used. Where nobody knows what it declared before, that is not
-        nothing, even if its present text says nothing."""
+        """What a file that cannot be used may have meant.
+
+        Anything, if its earlier versions cannot be read and its present text defines nothing."""
         meaning = self.meaning_now(path)
         return possible.ANYTHING if path in self.versions.unknown and not meaning.defines else meaning
 

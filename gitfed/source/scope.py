@@ -1,6 +1,6 @@
 """Which kinds live in a namespace. Built-in kinds are known; of others, the repository's CRDs tell.
 
-Without a cluster at hand nobody else can be asked, and a wrong guess gives an object two identities.
+No cluster is at hand to be asked, and a wrong guess gives an object two identities.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Which entries of a commit are files that we read.
 
 Entries come from Git objects, so nothing outside the repository can be reached; what a hostile tree can still do is
-name things confusingly, link in circles, or be enormous. Every refusal is a Problem, and whoever refuses a file that
-the settings include says so loudly, because its objects are then missing.
+name things confusingly, link in circles, or be enormous. Every refusal is a Problem; that of a file which
+the settings include is an error, because its objects are then missing.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class Listing:
     refused: dict[str, str] = field(default_factory=dict)
     """Path → why."""
     closed: dict[str, str] = field(default_factory=dict)
-    """Path of what is neither a file nor a folder, so that nobody knows what is below it → what it is."""
+    """Path of what is neither a file nor a folder, so that what is below it is unknown → what it is."""
     linked: list[str] = field(default_factory=list)
     """Paths of links to folders: no such path is a file."""
 

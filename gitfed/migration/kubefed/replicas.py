@@ -1,7 +1,7 @@
 """How a ReplicaSchedulingPreference divides replicas (KubeFed: `pkg/controller/util/planner`, its documented rules).
 
 Each cluster gets its least number first; what is left goes by weight, each share rounded up, clusters of more weight
-first, among equals in an order given by a hash of name and object; nobody gets more than the most it allows, and what
+first, among equals in an order given by a hash of name and object; none gets more than the most it allows, and what
 that leaves goes round again.
 """
 
@@ -46,7 +46,7 @@ def _preference(name: str, declared: object) -> Preference:
 
 
 def divide(total: int, preferences: Mapping[str, Preference], clusters: Collection[str], key: str) -> dict[str, int]:
-    """Replicas of each cluster of a new object `namespace/name` that has room everywhere; 0 for those that no
+    """Replicas of each cluster of a new object `namespace/name`, if every cluster has the capacity; 0 for those that no
     preference mentions."""
     counts = dict.fromkeys(clusters, 0)
     chosen = {name: preferences.get(name, preferences.get("*")) for name in clusters}
