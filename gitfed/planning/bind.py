@@ -47,7 +47,7 @@ _AS_BEFORE = "as before: a gate holds the next decision"
 _HELD = "a gate holds the next decision"
 
 
-Room: TypeAlias = Callable[[], schedule.Room]
+Room: TypeAlias = Callable[[], schedule.AvailableCapacity]
 
 
 def ask(manifest: Manifest, decision: Decision | None, binder: Binder) -> PlacementQuery | PlacementResult:

@@ -1,7 +1,7 @@
 """★ The plan: every decision, from two snapshots, the record of past decisions, and the time.
 
-    scale     which workloads have another number than their template says        (autoscaling)
-    fail      what leaves clusters that fail, and which old copies may go    (placement.failover)
+    scale     which workloads have another number than their template says   (autoscaling)
+    fail      what leaves failed clusters, and which old objects may go      (placement.failover)
     place     which policy, which clusters, how many replicas                (placement)
     render    one body for each class of clusters that get the same          (render)
     compare   rendered against live: create, update, delete, keep, skip      (planning.objects)
@@ -9,7 +9,7 @@
 
 `build` is pure: equal inputs give equal plans. What it computed for one template is kept in a `Memo` and used again
 while everything that template depends on *is the same object* as before, so a cycle costs what changed. A build with
-a memo equals one without: that is a property test, not a hope.
+a memo equals one without: a property test holds that.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ def build(
 
 @dataclass(frozen=True, slots=True)
 class _Draft:
-    """Where everything goes, and what that means for the clusters, whatever limits say of it."""
+    """Where every template goes, and the changes that follow in the clusters, before limits hold any."""
 
     items: list[Item]
     """Sorted by key."""
@@ -130,8 +130,8 @@ def _draft(
     asked: Sequence[ObjectKey] = (),
     alike: Mapping[ObjectKey, Item] = MappingProxyType({}),
 ) -> _Draft:
-    """`decisions`: as recorded. `asked`: what is placed again. `alike`: of another draft of this plan; what is the same
-    in both is not made again."""
+    """`decisions`: as recorded. `asked`: the templates that are placed again. `alike`: items of another draft of
+    this plan; those that are the same in both are not made again."""
     repo, live = world.repo, world.fleet.live
     bounds, problems, quotas = place.answers(questions, repo, world.binder, memo.room, world.fleet.facts.taken_at)
     bounds = dependencies.attach(bounds, repo, world.binder, world.decisions, live, memo.references)
@@ -163,10 +163,10 @@ def _draft(
 def _limited(
     memo: Memo, world: BuildContext, draft: _Draft, decisions: Decisions
 ) -> tuple[_Draft, gate.GateResult, dict[ObjectKey, HeldDecision]]:
-    """What limits leave of a draft. Where they hold a decision, the one on record stands: all that follows from it is
-    in the draft that comes back, and what they hold beside it among the changes.
+    """The draft with limits applied. Where they hold a decision, the one on record stands: the returned draft follows
+    from that, and the changes show what is held beside it.
 
-    What follows a workload that stays, stays too, and may exceed a limit in its turn: hence the loop.
+    Objects that follow a workload that stays, stay too, and may exceed a limit in turn: hence the loop.
     """
 
     def limit(changes: Sequence[Change], bindings: Mapping[ObjectKey, Binding]) -> gate.GateResult:
@@ -191,7 +191,7 @@ def _limited(
     if not held:
         memo.nothing_held()
         return draft, verdict, held
-    # Those of templates that are gone come last, as in any plan.
+    # Changes of deleted templates come last, as in any plan.
     ordered = sorted(verdict.changes, key=lambda change: (change.key not in draft.bindings, change.key))
     return draft, replace(verdict, changes=tuple(ordered)), dict(sorted(held.items()))
 
@@ -217,7 +217,7 @@ def _derived(
     before: Decisions,
     alike: Mapping[ObjectKey, Item],
 ) -> list[Item]:
-    """Every template through render and compare; what others need after those (`dependencies`)."""
+    """Every template through render and compare; templates that others need come after those (`dependencies`)."""
     items: list[Item] = []
     owners = dependencies.owners(bounds)
     watched = frozenset().union(*owners.values())
@@ -264,7 +264,7 @@ def _implied_namespaces(
 
 
 def _forget(memo: Memo, present: Set[ObjectKey]) -> None:
-    """All but what another draft has is among the items."""
+    """Drops the items of templates that are not `present`."""
     if len(memo.items) == len(present):
         return
     for key in memo.items.keys() - present:

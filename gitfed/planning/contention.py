@@ -309,7 +309,7 @@ class _Taken:
         if space is not allowance.ANYWHERE:
             self._allowances.take(space, allowance.of_replica(needs), self._rooms.by_name(placed))
 
-    def room_for(self, asked: PlacementQuery) -> schedule.Room:
+    def room_for(self, asked: PlacementQuery) -> schedule.AvailableCapacity:
         request = asked.request
         if request.counts_sets:
             available = self._rooms.sets(request.components)

@@ -130,7 +130,7 @@ def refused(asked: PlacementQuery, bound: PlacementResult, binder: Binder, messa
 
 
 def without_stuck(
-    asked: PlacementQuery, trimmed: Decision, before: Decision, binder: Binder, room: schedule.Room
+    asked: PlacementQuery, trimmed: Decision, before: Decision, binder: Binder, room: schedule.AvailableCapacity
 ) -> PlacementResult:
     """Where replicas go that were taken back: facts may be minutes old, but that there is no node was seen just now."""
     left = {share.cluster: share.replicas for share in trimmed.shares}

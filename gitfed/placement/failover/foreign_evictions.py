@@ -1,4 +1,4 @@
-"""Evictions that somebody else wrote on the state branch: whether anything is behind one, and what is so without it."""
+"""Evictions that another writer put on the state branch: whether anything is behind one, and the decision without it."""
 
 from __future__ import annotations
 

@@ -2,8 +2,8 @@
 
     taints              clusters that are not ready for too long, or that a person or a policy marked, get taints
     tolerations         how long each workload puts up with them
-    eviction            who leaves, with a task each; which tasks are over
-    damper              who does not move any more, because it moved too often for no reason
+    eviction            which workloads leave, with a task each; which tasks are over
+    damper              which workloads stay because they moved too often for no reason
     eviction_rate       how many of them in one minute, where the settings limit that
     state_preservation  what of a workload's state goes with it
 
@@ -49,9 +49,9 @@ class FailoverStep:
 
     decisions: Decisions
     before: Mapping[ObjectKey, Decision]
-    """What stands for a workload with new evictions if no place is found for it."""
+    """The decision that stands for a workload with new evictions if no cluster is found for it."""
     problems: Mapping[ObjectKey, tuple[str, ...]]
-    """What is to be said loudly of a workload."""
+    """By workload, what the plan reports as problems."""
     candidates: tuple[Candidate, ...]
     """The clusters with their taints."""
     inputs: damper.Inputs
@@ -59,15 +59,16 @@ class FailoverStep:
     said: tuple[str, ...]
     """What became of clusters, as sentences for the record."""
     eased: frozenset[str] = frozenset()
-    """Those of `said` by which something ends that kept work away."""
+    """Those of `said` that end a restriction on where work may go."""
     cut_off: bool = False
     paced: int = 0
     """Workloads that wait for their turn to leave (`eviction_rate`)."""
     look_again: datetime | None = None
     doubtful: frozenset[tuple[ObjectKey, ClusterName]] = frozenset()
-    """Evictions that somebody else wrote, of which it cannot be told yet whether anything is behind them."""
+    """Evictions that another writer put on the state branch, for which it is not known yet whether a taint, a failure
+    or an order is behind them."""
     stopped: frozenset[ObjectKey] = frozenset()
-    """Workloads that were decided too often for the same inputs: nothing becomes of them here (`damper`)."""
+    """Workloads that were decided too often for the same inputs: they are left as they are (`damper`)."""
 
     @property
     def records(self) -> Mapping[ClusterName, ClusterRecord]:
@@ -228,7 +229,7 @@ def marked(
 
 
 class _Policies:
-    """The policies of a commit by reference, with what is asked of each again and again."""
+    """The policies of a commit by reference, with what is often read of each."""
 
     def __init__(self, repo: RepoSnapshot) -> None:
         self._settings = repo.settings
@@ -238,7 +239,7 @@ class _Policies:
         """Those whose workloads are looked at even while nothing is wrong."""
 
     def of(self, ref: PolicyRef | None) -> Propagation | None:
-        """The policy that placed a workload. One that is gone drives nothing out: what it placed stays, orphaned."""
+        """The policy that placed a workload. A deleted policy evicts nothing: what it placed stays, orphaned."""
         return self._by_ref.get(ref) if ref is not None else None
 
     @staticmethod

@@ -1,11 +1,11 @@
 """★ Where one template goes: groups → filter → select → assign (Karmada: scheduling §1.3).
 
-`schedule` reads top to bottom. It looks at nothing but its arguments, decides for one template, and gives a reason
-for every cluster that it does not choose. Whether a template is due for scheduling at all is `due`'s question; what
-is done about copies in clusters that are no longer chosen is decided after this package.
+`schedule` reads top to bottom. It reads only its arguments, decides for one template, and gives a reason for every
+cluster that it does not choose. `reschedule` tells whether a template is due for scheduling at all; what happens to
+objects in clusters that are no longer chosen is decided after this package.
 
-A decision that fails leaves the previous shares where they are, with the reason in the condition. What is not known is
-no number: a division by room waits until the room of every cluster in question is known.
+A decision that fails leaves the previous shares where they are, with the reason in the condition. Unknown capacity is
+not zero: a division by available capacity waits until that of every cluster in question is known.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _option = partial(tuple.__new__, Option)
 
 
 class NotAsked(Enum):
-    """In the place of requirements that nobody asked for: then replicas cannot be divided by room."""
+    """Stands for requirements that were not asked for: replicas cannot be divided by available capacity then."""
 
     NOT_ASKED = "not asked"
 
@@ -76,9 +76,9 @@ class PlacementRequest:
     empty_propagation: bool = False
     """Setting `scheduling.emptyWorkloadPropagation`: chosen clusters without replicas get the object too."""
     form: Form | None = None
-    """What the placement amounts to, where somebody read it already."""
+    """What the placement amounts to, where the caller has it already."""
     needs_room: bool = field(init=False)
-    """Whether the outcome depends on how much room the clusters have."""
+    """Whether the outcome depends on the available capacity of the clusters."""
 
     def __post_init__(self) -> None:
         form = self.form or Form.of(self.placement)
@@ -93,13 +93,13 @@ class PlacementRequest:
 
     @property
     def counts_sets(self) -> bool:
-        """Room is a number of complete sets of components, and one set is wanted."""
+        """Available capacity is a number of complete sets of components, and one set is wanted."""
         return bool(self.components) and self.how.places_sets
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """`shares` None: no cluster fits (the reference clears the targets; whether copies stay is the caller's rule).
+    """`shares` None: no cluster fits (the reference clears the targets; the caller decides whether objects stay).
 
     With a false condition and shares, these are the previous ones: the decision failed and nothing moves.
     """
@@ -111,19 +111,22 @@ class Result:
     affinity_name: str = ""
 
 
-Room: TypeAlias = Mapping[str, int | None]
-"""Replicas (or sets of components) that fit into each cluster beside what is there; None: not known."""
+AvailableCapacity: TypeAlias = Mapping[str, int | None]
+"""Replicas (or sets of components) that each cluster can take in addition; None: not known."""
 
 
 class Turn(NamedTuple):
-    """What was asked for a workload when its turn came, and the room that the others of the plan had left it."""
+    """The request for a workload when its turn came, and the capacity that earlier turns of the plan had left."""
 
     request: PlacementRequest
-    room: Room | None
+    room: AvailableCapacity | None
 
 
 def schedule(
-    request: PlacementRequest, candidates: Sequence[Candidate], room: Room | None = None, fits: Fits | None = None
+    request: PlacementRequest,
+    candidates: Sequence[Candidate],
+    room: AvailableCapacity | None = None,
+    fits: Fits | None = None,
 ) -> Result:
     """Decides. The order of `candidates` does not matter.
 
@@ -158,9 +161,9 @@ def schedule(
 
 
 def divisions(
-    request: PlacementRequest, candidates: Sequence[Candidate], room: Room | None = None
+    request: PlacementRequest, candidates: Sequence[Candidate], room: AvailableCapacity | None = None
 ) -> list[dynamic.Division]:
-    """By what numbers `schedule` divides: static weights, or the room of each cluster, tier by tier. Empty where
+    """By what numbers `schedule` divides: static weights, or available capacity by cluster, tier by tier. Empty where
     nothing is divided, or nothing fits."""
     fits = Fits()
     room = _estimated(request, candidates) if room is None else room
@@ -187,7 +190,7 @@ def divisions(
     return []
 
 
-def _estimated(request: PlacementRequest, candidates: Sequence[Candidate]) -> Room:
+def _estimated(request: PlacementRequest, candidates: Sequence[Candidate]) -> AvailableCapacity:
     if not request.needs_room or request.requirements is NotAsked.NOT_ASKED:
         return {}
     if request.counts_sets:
@@ -202,14 +205,14 @@ def _estimated(request: PlacementRequest, candidates: Sequence[Candidate]) -> Ro
 
 
 def _place(
-    request: PlacementRequest, term: affinity.Term, split: Split, room: Room
+    request: PlacementRequest, term: affinity.Term, split: Split, room: AvailableCapacity
 ) -> tuple[tuple[Share, ...], tuple[Rejection, ...]]:
     """Shares by cluster, and why there are no others, for one group. Raises Unplaceable."""
     how = request.how
     tiered = request.is_workload and bool(term.overflow)
-    anew = not request.previous and not request.fresh
-    if anew and how.by_room and not how.spreads and request.needs_room and not tiered:
-        # The most frequent question by far, and nothing but the room of each cluster matters to it.
+    is_first = not request.previous and not request.fresh
+    if is_first and how.by_room and not how.spreads and request.needs_room and not tiered:
+        # By far the most frequent case, and only the available capacity of each cluster matters.
         aggregated = how.strategy is Strategy.AGGREGATED
         free = _known_room(request, split.names, room)
         try:
@@ -225,8 +228,10 @@ def _place(
     return shares, split.rejections([share.cluster for share in shares], NOT_SELECTED, unchosen)
 
 
-def _options(request: PlacementRequest, term: affinity.Term, split: Split, room: Room, *, tiered: bool) -> list[Option]:
-    """Score and estimate (§3, §5). Raises Unplaceable when room decides and is not known."""
+def _options(
+    request: PlacementRequest, term: affinity.Term, split: Split, room: AvailableCapacity, *, tiered: bool
+) -> list[Option]:
+    """Score and estimate (§3, §5). Raises Unplaceable when capacity decides and is not known."""
     fitting = split.fitting
     present = {share.cluster: share.replicas or 0 for share in request.previous}
     free: Sequence[int]
@@ -235,7 +240,7 @@ def _options(request: PlacementRequest, term: affinity.Term, split: Split, room:
     elif request.how.by_room and (not request.components or request.counts_sets):
         free = _known_room(request, split.names, room)
     else:
-        enough = 1 if request.counts_sets else request.replicas  # where room does not decide, there is enough
+        enough = 1 if request.counts_sets else request.replicas  # where capacity does not decide, there is enough
         free = [enough if count is None else count for count in rooms.of(room, split.names)]
     if not present and not tiered:
         none = [0] * len(fitting)
@@ -252,8 +257,8 @@ def _options(request: PlacementRequest, term: affinity.Term, split: Split, room:
     ]
 
 
-def _known_room(request: PlacementRequest, names: tuple[str, ...], room: Room) -> Sequence[int]:
-    """Unknown is not zero: a guess would move replicas away from a cluster that only was not looked at."""
+def _known_room(request: PlacementRequest, names: tuple[str, ...], room: AvailableCapacity) -> Sequence[int]:
+    """Unknown is not zero: a guess would move replicas out of a cluster that merely was not observed."""
     if request.requirements is NotAsked.NOT_ASKED:
         raise Unplaceable("SchedulerError", "what one replica needs is not known")
     free = rooms.of(room, names)
@@ -271,7 +276,7 @@ def _best_first(option: Option) -> tuple[int, int, int]:
 def _select(request: PlacementRequest, options: Sequence[Option]) -> Sequence[Option]:
     how = request.how
     if not how.spreads:
-        # Without a past and without tiers the order of clusters is that of their room, which the division goes by.
+        # Without previous shares and tiers, clusters are ordered by available capacity, as the division does itself.
         return sorted(options, key=_best_first) if any(option[1] or option[2] for option in options) else options
     wanted = spread.demand(
         request.placement.spread_constraints,

@@ -1,7 +1,7 @@
 """Gates: limits on what one plan may do without a person's consent.
 
 A gate holds exactly what it counts: those changes become `skip` with the gate as reason, everything else proceeds.
-Deletions that complete a move or an eviction do not count as deletions; those of copies that nothing replaces do, and
+Deletions that complete a move or an eviction do not count as deletions; those of objects that nothing replaces do, and
 replicas that are lost count as moved ones do (`displacement`). An approval is given to one plan, named by a
 digest that does not depend on approvals, and holds for that commit and so many changes.
 
@@ -85,7 +85,7 @@ def hold(
     live: LiveState | None,
     already: Already = NOTHING,
 ) -> GateResult:
-    """Limits that are parts of all there is count what `repo.scope` says of templates that are left out, too."""
+    """Limits in percent also count what `repo.scope` says of templates that are left out."""
     guards = decisions.guards or repo.settings.spec.guards
     allowed: dict[str, int] = {}
     for approval in decisions.approvals:
@@ -103,7 +103,7 @@ def hold(
         return _is_deletion(change) or (change.move and change.key in gone)
 
     def check(limit: _Limit, *, least: int = 0, unseen: int = 0) -> None:
-        """`least`: so many are held at least; `unseen`: so many more, in clusters that nobody looked at."""
+        """`least`: so many are held at least; `unseen`: so many more, in clusters that were not observed."""
         acts = [change.action in _ACTS or (limit.waiting and displacement.is_waiting(change)) for change in changes]
         # Every gate counts for itself, whatever another one holds already: an approval has to name them all.
         counted = [i for i, change in enumerate(changes) if acts[i] and limit.counts(change)] if limit.over else []
@@ -128,7 +128,7 @@ def hold(
     count = len(deletions) + later + _still_to_come(deletions, bindings, decisions, live)
     most, over = str(guards.max_deletions), count > guards.max_deletions
     check(_Limit(DELETIONS, most, str(count), over, goes, waiting=True), unseen=withdrawn.unseen)
-    # Counting a million copies is not for every cycle.
+    # Counting a million objects in every cycle would cost too much.
     owned = _owned(live) + already.owned + repo.scope.copies if count else 0
     percent = min(100 * count / owned, 100.0) if owned >= _SMALL else 0.0
     most, over = f"{guards.max_deletion_percent}%", percent > guards.max_deletion_percent
@@ -245,8 +245,8 @@ def _undecided(
 def decisions_to_record(plan: Plan, decisions: Decisions, live: LiveState | None) -> dict[ObjectKey, Decision]:
     """What is to be remembered. What a gate holds was not decided: the previous decision stays, if there is one.
 
-    So does that of a template which is gone, as long as a copy of it may be left: it says how to treat that
-    (`preserveResourcesOnDeletion`), and no longer that it is in clusters where it is not. Should the template come back
+    So does that of a template which is gone, as long as an object of it may be left: it says how to treat that object
+    (`preserveResourcesOnDeletion`), and no longer names clusters where there is none. Should the template come back
     while nothing can be decided, that decision stands.
     """
     recorded: dict[ObjectKey, Decision] = {}
@@ -256,7 +256,7 @@ def decisions_to_record(plan: Plan, decisions: Decisions, live: LiveState | None
     for key in decisions.bindings.keys() - plan.bindings.keys():
         if _may_be_left(decisions.bindings[key], live):
             gone = decisions.bindings[key]
-            # Should it come back with another policy, what this one preserved is no copy of it any more.
+            # Should it come back with another policy, what this one preserved does not belong to it any more.
             left = gone.with_left_behind(gone, (), preserve=gone.preserve)
             shares = tuple(share for share in gone.shares if _may_have_copy(gone.key, share.cluster, live))
             recorded[key] = left if shares == gone.shares else replace(left, shares=shares)
@@ -270,7 +270,7 @@ def _may_be_left(decision: Decision, live: LiveState | None) -> bool:
 
 
 def _may_have_copy(key: ObjectKey, cluster: ClusterName, live: LiveState | None) -> bool:
-    """Whether one of ours is there, or nobody can tell."""
+    """Whether an object of ours is there, or may be: the inventory was not read."""
     state = live.clusters.get(cluster) if live is not None else None
     if live is None or state is None or not state.inventory_read:
         return True
@@ -279,7 +279,7 @@ def _may_have_copy(key: ObjectKey, cluster: ClusterName, live: LiveState | None)
 
 
 def _is_left(change: Change, bindings: Mapping[ObjectKey, Binding], decisions: Decisions) -> bool:
-    """Whether it is about a cluster that its object was placed in, and is not any more."""
+    """Whether the change is in a cluster that its template was placed in before and is not any more."""
     binding, previous = bindings.get(change.key), decisions.bindings.get(change.key)
     if binding is None or previous is None or any(share.cluster == change.cluster for share in binding.shares):
         return False
@@ -293,9 +293,9 @@ def _is_deletion(change: Change) -> bool:
 def _still_to_come(
     deletions: Sequence[Change], bindings: Mapping[ObjectKey, Binding], decisions: Decisions, live: LiveState | None
 ) -> int:
-    """Copies of the same objects in clusters that cannot be read now: they go when these answer again.
+    """Objects of the same templates in clusters that cannot be read now: they are deleted when these answer again.
 
-    A limit that did not count them would be passed piece by piece, one cluster after the other.
+    A limit that did not count them would be exceeded piece by piece, one cluster after the other.
     """
     if live is None:
         return 0
@@ -305,7 +305,7 @@ def _still_to_come(
 
 
 def _where(decision: Decision | None, every: Set[ClusterName]) -> Set[ClusterName]:
-    """What goes everywhere, as a Namespace does, has no decision that says so."""
+    """A template that goes to every cluster, as a Namespace does, has no decision."""
     return every if decision is None else {share.cluster for share in decision.targets}
 
 
