@@ -31,7 +31,7 @@ from gitfed.model.repo import Manifest, RepoSnapshot
 from gitfed.placement import damper
 from gitfed.placement.capacity import quota
 from gitfed.planning import bind, dependencies, notes, place, prefetch, template_pipeline
-from gitfed.planning.build_cache import BuildContext, Item, prepare
+from gitfed.planning.build_cache import BuildContext, PlanItem, prepare
 from gitfed.planning.build_cache import Memo as Memo
 from gitfed.planning.context import PlacementResult
 from gitfed.planning.lazy_manifests import AT_ONCE
@@ -113,7 +113,7 @@ def build(
 class _Draft:
     """Where every template goes, and the changes that follow in the clusters, before limits hold any."""
 
-    items: list[Item]
+    items: list[PlanItem]
     """Sorted by key."""
     bindings: Mapping[ObjectKey, Binding]
     changes: list[Change]
@@ -128,7 +128,7 @@ def _draft(
     decisions: Decisions,
     *,
     asked: Sequence[ObjectKey] = (),
-    alike: Mapping[ObjectKey, Item] = MappingProxyType({}),
+    alike: Mapping[ObjectKey, PlanItem] = MappingProxyType({}),
 ) -> _Draft:
     """`decisions`: as recorded. `asked`: the templates that are placed again. `alike`: items of another draft of
     this plan; those that are the same in both are not made again."""
@@ -215,10 +215,10 @@ def _derived(
     world: BuildContext,
     bounds: Mapping[ObjectKey, PlacementResult],
     before: Decisions,
-    alike: Mapping[ObjectKey, Item],
-) -> list[Item]:
+    alike: Mapping[ObjectKey, PlanItem],
+) -> list[PlanItem]:
     """Every template through render and compare; templates that others need come after those (`dependencies`)."""
-    items: list[Item] = []
+    items: list[PlanItem] = []
     owners = dependencies.owners(bounds)
     watched = frozenset().union(*owners.values())
     finished: dict[ObjectKey, frozenset[ClusterName]] = {}
@@ -235,7 +235,7 @@ def _derived(
 
 
 def _implied_namespaces(
-    memo: Memo, world: BuildContext, items: Sequence[Item]
+    memo: Memo, world: BuildContext, items: Sequence[PlanItem]
 ) -> list[tuple[Manifest, tuple[ClusterName, ...]]]:
     """Namespaces that objects need but no file declares, and where. The same objects again while nothing changed."""
     left_out = world.repo.scope.content
@@ -306,7 +306,7 @@ def totals(changes: Iterable[Change], *, of_clusters: int) -> Totals:
     return Totals(**counts, clusters=len(touched), of_clusters=of_clusters)
 
 
-def _digest(repo: RepoSnapshot, items: Sequence[Item], changes: Sequence[Change]) -> Digest:
+def _digest(repo: RepoSnapshot, items: Sequence[PlanItem], changes: Sequence[Change]) -> Digest:
     """What `apply --confirm` names: commit, decisions, changes. Gates are left out: approving must not change it."""
     total = hashlib.sha256(repo.commit.encode())
     for item in items:

@@ -38,7 +38,7 @@ _FIRST = order.Position(0, 0)
 
 
 @dataclass(slots=True)
-class Item:
+class PlanItem:
     """What was computed for one template, and from what: the left sides are compared with `is`."""
 
     manifest: Manifest
@@ -82,7 +82,7 @@ class Memo:
     """Is told how far a build is."""
     rendering: Rendering = AT_ONCE
     """When its builds make manifests."""
-    items: dict[ObjectKey, Item] = field(default_factory=dict)
+    items: dict[ObjectKey, PlanItem] = field(default_factory=dict)
     questions: dict[ObjectKey, place.PlacementState] = field(default_factory=dict)
     room: contention.CapacityLedger = field(default_factory=contention.CapacityLedger)
     candidates: tuple[Candidate, ...] = ()

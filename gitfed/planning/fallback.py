@@ -22,7 +22,7 @@ STOPPED = f"stopped: {damper.STOPPED}"
 _NO_BETTER = "replicas that cannot run elsewhere do not fit here either"
 
 
-def settled(asked: PlacementQuery, result: schedule.Result) -> Settlement:
+def settled(asked: PlacementQuery, result: schedule.ScheduleResult) -> Settlement:
     """What holds in the end: the new answer, or the existing copies."""
     manifest, decision, by = asked.manifest, asked.decision, asked.directive.ref
     condition, observed = result.condition, result.affinity_name
@@ -160,7 +160,7 @@ def _undone(asked: PlacementQuery, before: Decision, binder: Binder) -> Placemen
     return record.bound(replace(asked, decision=before, stands=True), binder, stays)
 
 
-def stays(asked: PlacementQuery, before: Decision, result: schedule.Result, binder: Binder) -> PlacementResult:
+def stays(asked: PlacementQuery, before: Decision, result: schedule.ScheduleResult, binder: Binder) -> PlacementResult:
     """A workload that should leave a cluster, but that no other one can take: it stays, and that is said."""
     leaving = sorted({share.cluster for share in before.shares} - {share.cluster for share in asked.request.previous})
     where = ", ".join(share.cluster for share in before.shares)

@@ -77,8 +77,10 @@ class PlacementComparison(NamedTuple):
 class Schedules:
     """Answers already given for the present policies and candidates; and applied placements, parsed."""
 
-    answers: dict[PlacementComparison, schedule.Result] = field(default_factory=dict)
-    by_room: dict[PlacementComparison, tuple[schedule.Result, tuple[ClusterName, ...]]] = field(default_factory=dict)
+    answers: dict[PlacementComparison, schedule.ScheduleResult] = field(default_factory=dict)
+    by_room: dict[PlacementComparison, tuple[schedule.ScheduleResult, tuple[ClusterName, ...]]] = field(
+        default_factory=dict
+    )
     """The answers that hold for the present room of certain clusters only, and these clusters."""
     standing: dict[PlacementComparison, tuple[Rejection, ...]] = field(default_factory=dict)
     """Why decisions that stand are not anywhere else."""

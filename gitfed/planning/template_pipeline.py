@@ -18,7 +18,7 @@ from gitfed.model.plan import Action, Binding, Change, RenderedManifest
 from gitfed.model.reason import Reason, ReasonCode
 from gitfed.model.repo import Manifest
 from gitfed.planning import dependencies, prefetch, schema_check
-from gitfed.planning.build_cache import BuildContext, Item, Memo
+from gitfed.planning.build_cache import BuildContext, Memo, PlanItem
 from gitfed.planning.context import PlacementResult
 from gitfed.planning.objects import compare, prune
 from gitfed.planning.objects.availability_floor import Floor
@@ -36,8 +36,8 @@ def item(
     bound: PlacementResult,
     bodies: Mapping[ClusterName, Body] | None = None,
     *,
-    alike: Item | None = None,
-) -> Item:
+    alike: PlanItem | None = None,
+) -> PlanItem:
     """One object through render and compare, each step only if something it reads is another object now.
 
     `alike`: what another draft of this plan made of it, which is taken where its answer is the same.
@@ -62,7 +62,7 @@ def item(
         # The same answer from other facts: what was rendered and compared with it still stands.
         cached.candidates, cached.bound, fresh = world.candidates, bound, False
     if fresh:
-        item = Item(
+        item = PlanItem(
             manifest=manifest,
             candidates=world.candidates,
             places=world.places,
@@ -104,7 +104,7 @@ def item(
     return item
 
 
-def is_seen(item: Item) -> bool:
+def is_seen(item: PlanItem) -> bool:
     """Whether what is known of the clusters has an entry for it."""
     return item.live is not None and item.live is not _NOTHING
 
@@ -116,7 +116,7 @@ def _alike(bound: PlacementResult, other: PlacementResult) -> bool:
     return bound.binding.with_rejections(other.binding.rejections) == other.binding
 
 
-def _render(world: BuildContext, item: Item) -> None:
+def _render(world: BuildContext, item: PlanItem) -> None:
     item.overrides, item.judge = world.overrides, world.judge
     if world.rendering.outlines is not None and item.bodies is None:
         item.rendered, item.render_problems = world.rendering.outlines.of(item.manifest, item.binding), ()
@@ -158,7 +158,7 @@ def _manifests(
     return schema_check.checked(world.judge, manifest, result, world.by_name, world.overrides)
 
 
-def _changes(world: BuildContext, item: Item, live: Mapping[ClusterName, LiveObject]) -> Iterator[Change]:
+def _changes(world: BuildContext, item: PlanItem, live: Mapping[ClusterName, LiveObject]) -> Iterator[Change]:
     # Copies that are nearly all as they were decided know which are not: nothing is to be done about the others.
     doubtful = live.unlike(item.rendered) if isinstance(live, DecidedObjects) else None
     if doubtful is not None and not doubtful:
@@ -209,7 +209,7 @@ def _changes(world: BuildContext, item: Item, live: Mapping[ClusterName, LiveObj
 
 def _wanted(
     world: BuildContext,
-    item: Item,
+    item: PlanItem,
     context: compare.Context,
     rendered: RenderedManifest,
     name: ClusterName,
@@ -243,7 +243,7 @@ def _exact(world: BuildContext, rendered: RenderedManifest, name: ClusterName) -
     )
 
 
-def _reduced(world: BuildContext, item: Item, context: compare.Context, copy: LiveObject) -> Change | None:
+def _reduced(world: BuildContext, item: PlanItem, context: compare.Context, copy: LiveObject) -> Change | None:
     """A copy that leaves, with as many replicas as it has to keep; None: with all that it has."""
     kept = context.floor.kept_of(copy.cluster) if context.floor is not None else None
     had = copy.entry.replicas if copy.entry is not None else None
@@ -263,14 +263,14 @@ def _reduced(world: BuildContext, item: Item, context: compare.Context, copy: Li
         return None
 
 
-def _note_unretained(item: Item, error: RetainError) -> None:
+def _note_unretained(item: PlanItem, error: RetainError) -> None:
     manifest = item.manifest
     message = f"{manifest.key}: what the clusters keep is unknown: {error}"
     problem = Problem(manifest.origin, message, "what is there stays as it is", Severity.WARNING, error.cause)
     item.unretained = (*item.unretained, problem)
 
 
-def placed(item: Item) -> waves.Placed:
+def placed(item: PlanItem) -> waves.Placed:
     return waves.Placed(
         item.manifest.key,
         item.wave,
@@ -280,7 +280,7 @@ def placed(item: Item) -> waves.Placed:
     )
 
 
-def _item_digest(item: Item) -> bytes:
+def _item_digest(item: PlanItem) -> bytes:
     """Over the decision and the rendering of one template."""
     parts = [str(item.manifest.key), *(f"{share.cluster}={share.replicas}" for share in item.binding.shares)]
     parts += [f"{rendered.digest}:{','.join(rendered.clusters)}" for rendered in item.rendered]
@@ -290,7 +290,7 @@ def _item_digest(item: Item) -> bytes:
 class OnDemand(Mapping[ObjectKey, tuple[RenderedManifest, ...]]):
     """Manifests that are rendered when they are looked at."""
 
-    def __init__(self, world: BuildContext, items: Iterable[Item]) -> None:
+    def __init__(self, world: BuildContext, items: Iterable[PlanItem]) -> None:
         self._world = world
         # What is asked for is kept, not the item: a later build with the same memo may change that.
         self._asked = {item.manifest.key: (item.manifest, item.binding, item.bodies) for item in items}

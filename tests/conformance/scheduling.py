@@ -47,7 +47,7 @@ def run(case: Mapping[str, Any]) -> list[str]:
     return found + equal.differences("clusters", got, wanted)
 
 
-def decide(case: Mapping[str, Any]) -> schedule.Result:
+def decide(case: Mapping[str, Any]) -> schedule.ScheduleResult:
     return schedule.schedule(request(case), [_candidate(item) for item in case["clusters"]])
 
 

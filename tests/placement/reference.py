@@ -60,7 +60,7 @@ def place(
     requirements: Any = ONE_CPU,
     members: dict[str, Any] | None = None,
     **more: Any,
-) -> schedule.Result:
+) -> schedule.ScheduleResult:
     division = DIVISIONS[how] if isinstance(how, str) else how
     wanted: dict[str, Any] = {"spreadConstraints": spread(constraints), **(members or {})}
     if division is not None:
@@ -78,7 +78,7 @@ def place(
     return schedule.schedule(request, fleet(clusters) if isinstance(clusters, str) else clusters)
 
 
-def told(result: schedule.Result) -> str:
+def told(result: schedule.ScheduleResult) -> str:
     if not result.condition.status:
         return result.condition.message
     return " ".join(
@@ -86,6 +86,6 @@ def told(result: schedule.Result) -> str:
     )
 
 
-def names(result: schedule.Result) -> set[str]:
+def names(result: schedule.ScheduleResult) -> set[str]:
     assert result.condition.status, result.condition.message
     return {share.cluster for share in result.shares or ()}

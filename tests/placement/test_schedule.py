@@ -41,7 +41,7 @@ def request(*, replicas: int = 0, requirements: bool = False, **members: Any) ->
     )
 
 
-def shares(result: schedule.Result) -> dict[str, int | None] | None:
+def shares(result: schedule.ScheduleResult) -> dict[str, int | None] | None:
     return None if result.shares is None else {share.cluster: share.replicas for share in result.shares}
 
 

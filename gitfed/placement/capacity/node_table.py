@@ -61,7 +61,7 @@ class Collected:
     def add(self, owner: int, rows: Iterable[Row]) -> None:
         self._rows.extend((owner, row) for row in rows)
 
-    def close(self) -> Table:
+    def close(self) -> NodeTable:
         rows = [row for _, row in self._rows]
         columns = [_SLOTS, *sorted({name for row in rows for name in row.free})]
         have = np.array(
@@ -75,7 +75,7 @@ class Collected:
         owner = np.array([owner for owner, _ in self._rows], dtype=np.int64)
         number = np.array([row.number for row in rows], dtype=np.int64)
         layout = RowLayout.of(owner, number, profile, self._clusters)
-        return Table(self._clusters, columns, distinct, have, layout, {}, {})
+        return NodeTable(self._clusters, columns, distinct, have, layout, {}, {})
 
 
 def _profiles(rows: Sequence[Row]) -> tuple[Numbers, tuple[NodeFacts, ...]]:
@@ -98,7 +98,7 @@ def _profiles(rows: Sequence[Row]) -> tuple[Numbers, tuple[NodeFacts, ...]]:
     return np.array(profile, dtype=np.int64), tuple(distinct)
 
 
-class Table:
+class NodeTable:
     """Mutable: `subtract` and `fill` reduce what later questions find."""
 
     def __init__(
@@ -134,8 +134,8 @@ class Table:
         """Whether every cluster has rows."""
         return self._layout.everywhere
 
-    def copy(self) -> Table:
-        return Table(
+    def copy(self) -> NodeTable:
+        return NodeTable(
             self._clusters, self._columns, self._distinct, self._have.copy(), self._layout, self._wanted, self._masks
         )
 

@@ -34,7 +34,7 @@ _MANAGER = "TaintManager"
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
+class EvictionResult:
     """What became of one workload. Times: when to look at it again, if nothing happens before."""
 
     settled: Decision
@@ -74,7 +74,7 @@ def advance(
     tolerations: tuple[Toleration, ...],
     copies: Mapping[ClusterName, LiveObject],
     scene: FailoverContext,
-) -> Result:
+) -> EvictionResult:
     """End the evictions that are over, and begin those that are due.
 
     `tolerations`: the policy's with our defaults. `copies`: as last seen, by cluster.
@@ -105,7 +105,7 @@ def advance(
                     undone=None,  # where replicas find no node matters less than that the cluster fails
                 )
     again = min(look.later, default=None)
-    return Result(decision, None if moved is decision else moved, tuple(look.problems), again)
+    return EvictionResult(decision, None if moved is decision else moved, tuple(look.problems), again)
 
 
 # -- what is written down while all is well ------------------------------------------------------------------------

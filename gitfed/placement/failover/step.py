@@ -121,7 +121,7 @@ def step(
     before: dict[ObjectKey, Decision] = {}
     problems: dict[ObjectKey, tuple[str, ...]] = {}
     later = [tainted.look_again] if tainted.look_again is not None else []
-    results: list[tuple[ObjectKey, Decision, eviction.Result]] = []
+    results: list[tuple[ObjectKey, Decision, eviction.EvictionResult]] = []
     # Whether work is in a cluster with a taint that drives work out; many workloads have the same shares.
     is_repelled = IdentityMemo[tuple[Share, ...], bool](lambda shares: not repelling.isdisjoint(map(_CLUSTER, shares)))
     believed, dropped, doubtful = _settled_doubts(decisions, placed_by, fleet, scene, settings)

@@ -98,7 +98,7 @@ class PlacementRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
+class ScheduleResult:
     """`shares` None: no cluster fits (the reference clears the targets; the caller decides whether objects stay).
 
     With a false condition and shares, these are the previous ones: the decision failed and nothing moves.
@@ -127,7 +127,7 @@ def schedule(
     candidates: Sequence[Candidate],
     room: AvailableCapacity | None = None,
     fits: Fits | None = None,
-) -> Result:
+) -> ScheduleResult:
     """Decides. The order of `candidates` does not matter.
 
     `room` None: it is estimated from what the candidates report, as if nothing else were placed at the same time.
@@ -137,7 +137,7 @@ def schedule(
     if room is None:
         room = _estimated(request, candidates)
     named = bool(request.placement.cluster_affinities)
-    first_failure: Result | None = None
+    first_failure: ScheduleResult | None = None
     passed_over: Mapping[str, str] = {}
     for term in fits.terms(request):
         split = fits.of_group(request, term, candidates)
@@ -146,7 +146,9 @@ def schedule(
         passed_over = split.reasons
         if not split.fitting:
             condition = ScheduledCondition(False, "NoClusterFit", filters.fit_message(split.reasons, len(candidates)))
-            failure = Result(None, condition, split.rejections((), ""), request.observed_affinity if named else "")
+            failure = ScheduleResult(
+                None, condition, split.rejections((), ""), request.observed_affinity if named else ""
+            )
             first_failure = first_failure or failure
             continue
         try:
@@ -155,7 +157,7 @@ def schedule(
             first_failure = first_failure or _kept(request, split, error)
             passed_over = {**split.reasons, **dict.fromkeys(split.names, error.message)}
             continue
-        return Result(shares, SUCCESS, rejections, term.name if named else "")
+        return ScheduleResult(shares, SUCCESS, rejections, term.name if named else "")
     assert first_failure is not None, "there is always a group to try"
     return first_failure
 
@@ -333,13 +335,13 @@ def _unassigned(error: Unplaceable) -> Unplaceable:
     return Unplaceable(error.reason, f"failed to assign replicas: {error.message}", error.capacity_unknown_in)
 
 
-def _kept(request: PlacementRequest, split: Split, error: Unplaceable) -> Result:
+def _kept(request: PlacementRequest, split: Split, error: Unplaceable) -> ScheduleResult:
     """The decision failed: the previous shares stay."""
     previous = tuple(sorted(request.previous))
     rejections = split.rejections([share.cluster for share in previous], error.message)
     observed = request.observed_affinity if request.placement.cluster_affinities else ""
     condition = ScheduledCondition(False, error.reason, error.message, error.capacity_unknown_in)
-    return Result(previous, condition, rejections, observed)
+    return ScheduleResult(previous, condition, rejections, observed)
 
 
 @lru_cache(maxsize=1 << 16)
