@@ -1,4 +1,4 @@
-"""Evictions that another writer put on the state branch: whether one is backed by anything, and what holds without it."""
+"""Evictions that another writer put on the state branch: whether anything is behind one, and what holds without it."""
 
 from __future__ import annotations
 
