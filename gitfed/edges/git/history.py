@@ -55,12 +55,12 @@ class History(Program):
     def _where_to_look(self, revision: str) -> str:
         """What a name that is not known here was probably meant to be, or how what it names can be brought here."""
         name = re.split(r"[~^@:]", revision, maxsplit=1)[0]
-        known = [*self.branch_names(), *self.tag_names()]
-        if name in known or name == "HEAD":
+        ref_names = [*self.branch_names(), *self.tag_names()]
+        if name in ref_names or name == "HEAD":
             if self.is_shallow():
                 return "this clone is shallow: git fetch --unshallow brings older commits"
             return f"{name} is there, and has no such ancestor"
-        if near := difflib.get_close_matches(name, known, n=1, cutoff=0.6):
+        if near := difflib.get_close_matches(name, ref_names, n=1, cutoff=0.6):
             return f"did you mean {near[0]}{revision[len(name) :]}?"
         if self.is_shallow():
             return "this clone is shallow: git fetch --unshallow brings older commits"
@@ -85,8 +85,8 @@ class History(Program):
         ref = branch if branch.startswith("refs/") else f"refs/heads/{branch}"
         text = self.text("for-each-ref", "--format=%(objectname) %(refname)", "--", ref)
         for line in text.splitlines():
-            name, _, found = line.partition(" ")
-            if found == ref:
+            name, _, ref_name = line.partition(" ")
+            if ref_name == ref:
                 return Commit(name)
         return None
 
@@ -139,9 +139,9 @@ class History(Program):
         except SourceError:
             return None
 
-    def merge_base(self, one: Commit, other: Commit) -> Commit | None:
+    def merge_base(self, first: Commit, second: Commit) -> Commit | None:
         try:
-            return Commit(self.text("merge-base", one, other)) or None
+            return Commit(self.text("merge-base", first, second)) or None
         except SourceError:
             return None
 
@@ -167,8 +167,8 @@ class History(Program):
 
         A base that is not known any more (shallow history) excludes nothing.
         """
-        known = [f"^{base}"] if self.has(base) else []
-        return [Commit(name) for name in self.text("rev-list", f"--max-count={limit}", head, *known, "--").split()]
+        excluded = [f"^{base}"] if self.has(base) else []
+        return [Commit(name) for name in self.text("rev-list", f"--max-count={limit}", head, *excluded, "--").split()]
 
     def commits_of(self, paths: Sequence[str], base: Commit, head: Commit, *, limit: int) -> list[Commit]:
         """The first parents from `base` to `head` that changed one of `paths`, oldest first; the `limit` oldest."""
@@ -193,10 +193,10 @@ class History(Program):
     ) -> list[CommitInfo]:
         """Commits from `start` back, newest first, at most `limit`; with `paths` only those that changed one of these
         files, with `since` only those that this one does not have."""
-        known = [f"^{since}"] if since is not None else []
+        excluded = [f"^{since}"] if since is not None else []
         only = ["--", *(f":(literal,top){path}" for path in paths)]
         raw = self.run(
-            "log", f"--max-count={limit}", "--first-parent", "-z", _RAW, f"--format={_FORMAT}", start, *known, *only
+            "log", f"--max-count={limit}", "--first-parent", "-z", _RAW, f"--format={_FORMAT}", start, *excluded, *only
         )
         return [_info(record) for record in raw.decode("utf-8", "replace").split("\0") if record.strip()]
 
@@ -225,15 +225,15 @@ class History(Program):
         `until_deleted`: not those before the file was deleted, if it was.
         """
         raw = self._raw_changes(start, limit, "--", f":(literal,top){path}")
-        found: list[tuple[Commit, str]] = []
+        versions: list[tuple[Commit, str]] = []
         for chunk in raw.split(b"\x01")[1:]:
             match = re.match(rb"([0-9a-f]{40,64}).*?:\d+ \d+ [0-9a-f]+ ([0-9a-f]+) ([ADMT])", chunk, re.DOTALL)
             if match and match[3] == b"D":
                 if until_deleted:
                     break
             elif match:
-                found.append((Commit(match[1].decode()), match[2].decode()))
-        return found
+                versions.append((Commit(match[1].decode()), match[2].decode()))
+        return versions
 
     def _raw_changes(self, start: Commit, limit: int, *paths: str) -> bytes:
         """What each commit along first parents changed: \\x01 and its name, then git's raw lines, all ended by NUL."""
@@ -255,17 +255,17 @@ class History(Program):
         """Commits along first parents from `start` back, each with (path, blob id) of what it changed, "" for what it
         deleted: for who asks of many files what `last_commits_of` says of one."""
         raw = self._raw_changes(start, limit)
-        found: list[tuple[Commit, list[tuple[str, str]]]] = []
+        commits: list[tuple[Commit, list[tuple[str, str]]]] = []
         parts = iter(raw.split(b"\0"))
         for part in parts:
             if part.startswith(b"\x01"):
-                found.append((Commit(part[1:].decode()), []))
+                commits.append((Commit(part[1:].decode()), []))
             elif part:
                 # `:MODE MODE BLOB BLOB KIND`, and the path in a part of its own, whatever stands in it.
                 blob, kind = part.split()[3:5]
                 path = next(parts).decode("utf-8", "surrogateescape")
-                found[-1][1].append((path, "" if kind == b"D" else blob.decode()))
-        return found
+                commits[-1][1].append((path, "" if kind == b"D" else blob.decode()))
+        return commits
 
 
 def _info(record: str) -> CommitInfo:
@@ -277,11 +277,11 @@ def _info(record: str) -> CommitInfo:
 
 def _moment(raw: str) -> datetime:
     """A committer's date: Git keeps any seconds and any time zone, and what no calendar holds is moved into it."""
-    found = _DATE.match(raw)
-    if found is None:
+    match = _DATE.match(raw)
+    if match is None:
         return _FIRST  # a commit without a date
-    seconds = min(max(int(found[1]), int(_FIRST.timestamp())), int(_LAST.timestamp()))
-    sign, hours, minutes = found[2], int(found[3]), int(found[4])
+    seconds = min(max(int(match[1]), int(_FIRST.timestamp())), int(_LAST.timestamp()))
+    sign, hours, minutes = match[2], int(match[3]), int(match[4])
     offset = timedelta(hours=hours, minutes=minutes) * (-1 if sign == "-" else 1)
     zone = timezone(offset) if abs(offset) < timedelta(hours=24) else UTC
     return datetime.fromtimestamp(seconds, zone)

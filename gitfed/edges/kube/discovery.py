@@ -75,12 +75,12 @@ class Discovery:
         Raises KindUnknown when the cluster, asked just now, does not serve it; ClusterFailed (worth another try) when
         the group did not answer; and what `refresh` raises.
         """
-        found = self.known(kind, api_version)
-        if found is None:
+        resource = self.known(kind, api_version)
+        if resource is None:
             await self.refresh()
-            found = self.known(kind, api_version)
-        if found is not None:
-            return found
+            resource = self.known(kind, api_version)
+        if resource is not None:
+            return resource
         name = f"{kind.kind} of {api_version or kind.group or 'v1'}"
         cluster = self._session.cluster
         group = self._groups.get(kind.group)
@@ -107,13 +107,13 @@ class Discovery:
 
     async def namespaced(self) -> tuple[tuple[Resource, ...], bool]:
         """Of `preferred`, the kinds whose objects lie in namespaces."""
-        found, complete = await self.preferred()
-        return tuple(one for one in found if one.namespaced), complete
+        resources, complete = await self.preferred()
+        return tuple(resource for resource in resources if resource.namespaced), complete
 
     async def enablements(self) -> ApiEnablements:
         """All kinds served, read again. Raises what `refresh` raises when nothing at all could be read."""
         await self.refresh()
-        kinds = frozenset((found.api_version, found.kind) for found in self._resources.values())
+        kinds = frozenset((resource.api_version, resource.kind) for resource in self._resources.values())
         return ApiEnablements(kinds=kinds, complete=self._complete)
 
     async def refresh(self) -> None:
@@ -143,10 +143,10 @@ class Discovery:
         preferred: dict[Kind, Resource] = {}
         for name, group in groups.items():
             self._groups[name] = group
-            for found in group.resources:
-                kind = Kind(name, found.kind)
-                resources.setdefault((kind, found.api_version), found)
-                preferred.setdefault(kind, found)
+            for resource in group.resources:
+                kind = Kind(name, resource.kind)
+                resources.setdefault((kind, resource.api_version), resource)
+                preferred.setdefault(kind, resource)
         self._resources, self._preferred, self._loaded = resources, preferred, True
 
     async def _read_root(self, path: str) -> dict[str, _Group]:
@@ -181,13 +181,13 @@ class Discovery:
 
     def _aggregated(self, item: Mapping[str, Any]) -> _Group:
         name = str(item.get("metadata", {}).get("name") or "")
-        found: list[Resource] = []
+        resources: list[Resource] = []
         stale = False
         for version in item.get("versions") or ():
             api_version = f"{name}/{version['version']}" if name else str(version["version"])
             # The server keeps what it last heard of an aggregated API and calls it Stale when that does not answer.
             stale = stale or version.get("freshness") == "Stale"
-            found.extend(
+            resources.extend(
                 Resource(
                     api_version=api_version,
                     kind=str((resource.get("responseKind") or {}).get("kind") or ""),
@@ -198,17 +198,17 @@ class Discovery:
                 for resource in version.get("resources") or ()
             )
         versions = tuple(str(version["version"]) for version in item.get("versions") or ())
-        return self._kept(name, versions, found) if stale else _Group(versions, tuple(found))
+        return self._kept(name, versions, resources) if stale else _Group(versions, tuple(resources))
 
     async def _one_by_one(self, name: str, versions: Iterable[str]) -> _Group:
         versions = tuple(versions)
         answers = await asyncio.gather(
             *(self._read_version(f"{name}/{version}" if name else version) for version in versions)
         )
-        found = [resource for answer in answers for resource in answer or ()]
+        resources = [resource for answer in answers for resource in answer or ()]
         if any(answer is None for answer in answers):
-            return self._kept(name, versions, found)
-        return _Group(versions, tuple(found))
+            return self._kept(name, versions, resources)
+        return _Group(versions, tuple(resources))
 
     async def _read_version(self, api_version: str) -> list[Resource] | None:
         """None: this version did not answer."""
@@ -229,12 +229,12 @@ class Discovery:
         except (errors.ClusterError, TypeError, KeyError, AttributeError):
             return None  # an answer that is no list of resources is none
 
-    def _kept(self, name: str, versions: tuple[str, ...], found: list[Resource]) -> _Group:
+    def _kept(self, name: str, versions: tuple[str, ...], answered_resources: list[Resource]) -> _Group:
         """What answered now, and what was known before of the versions that did not."""
-        answered = {resource.api_version for resource in found}
+        answered = {resource.api_version for resource in answered_resources}
         before = self._groups.get(name)
         kept = [resource for resource in before.resources if resource.api_version not in answered] if before else []
-        return _Group(versions, (*found, *kept), stale=True)
+        return _Group(versions, (*answered_resources, *kept), stale=True)
 
 
 def _preferred_first(group: Mapping[str, Any]) -> list[str]:

@@ -64,26 +64,26 @@ class StateFile:
 
         A cluster that was away holds the commit before, and nobody knows what of this one it lacks: "*".
         """
-        found = {}
+        unfinished_by_cluster = {}
         for name, result in self.results.items():
             if not isinstance(result, Mapping) or result.get("outcome") == CLEANED:
                 continue
             listed = result.get("unfinished")
             if not self.applied or result.get("commit") != str(self.applied):
-                found[str(name)] = frozenset({"*"})
+                unfinished_by_cluster[str(name)] = frozenset({"*"})
             elif isinstance(listed, list) and listed:
-                found[str(name)] = frozenset(str(item) for item in listed)
-        return found
+                unfinished_by_cluster[str(name)] = frozenset(str(item) for item in listed)
+        return unfinished_by_cluster
 
     @property
     def holdings(self) -> dict[str, int]:
         """How many objects each cluster held when it was last written down."""
-        found = {}
+        object_counts = {}
         for name, result in self.results.items():
             count = result.get("objects") if isinstance(result, Mapping) else None
             if isinstance(count, int) and count > 0:
-                found[str(name)] = count
-        return found
+                object_counts[str(name)] = count
+        return object_counts
 
     @property
     def cleaned(self) -> frozenset[str]:
@@ -132,20 +132,21 @@ def document(file: StateFile) -> dict[str, Any]:
     if file.results:
         top["clusters"] = {name: dict(file.results[name]) for name in sorted(file.results)}
     if file.approvals:
-        top["approvals"] = [_approval(one) for one in file.approvals]
+        top["approvals"] = [_approval(approval) for approval in file.approvals]
     if file.suspensions:
-        top["suspensions"] = [one.as_json() for one in file.suspensions]
+        top["suspensions"] = [suspension.as_json() for suspension in file.suspensions]
     if file.removals:
-        top["removals"] = [one.as_json() for one in file.removals]
+        top["removals"] = [removal.as_json() for removal in file.removals]
     if file.reconciliations:
-        top["reconciliations"] = [one.as_json() for one in file.reconciliations]
+        top["reconciliations"] = [reconciliation.as_json() for reconciliation in file.reconciliations]
     if file.held_plan is not None:
         held = file.held_plan
         top["gates"] = {
             "commit": str(held.commit),
             "digest": held.digest,
             "held": [
-                {"name": one.name, "limit": one.limit, "value": one.value, "changes": one.held} for one in held.gates
+                {"name": gate.name, "limit": gate.limit, "value": gate.value, "changes": gate.held}
+                for gate in held.gates
             ],
         }
     if file.outage is not None:
@@ -185,36 +186,36 @@ def _held_plan(value: object) -> HeldPlan | None:
         return None
     try:
         gates = tuple(
-            HeldGate(str(one["name"]), str(one["limit"]), str(one["value"]), int(one["changes"]))
-            for one in value["held"]
+            HeldGate(str(gate["name"]), str(gate["limit"]), str(gate["value"]), int(gate["changes"]))
+            for gate in value["held"]
         )
         return HeldPlan(Commit(str(value["commit"])), str(value["digest"]), gates) if gates else None
     except (KeyError, TypeError, ValueError):
         return None
 
 
-def _approval(one: Approval) -> dict[str, Any]:
-    found: dict[str, Any] = {
-        "digest": one.digest,
-        "commit": str(one.commit),
-        "allowed": dict(one.allowed),
-        "by": one.by,
-        "at": one.at.isoformat(),
+def _approval(approval: Approval) -> dict[str, Any]:
+    document: dict[str, Any] = {
+        "digest": approval.digest,
+        "commit": str(approval.commit),
+        "allowed": dict(approval.allowed),
+        "by": approval.by,
+        "at": approval.at.isoformat(),
     }
-    if one.gates:
-        found["gates"] = list(one.gates)
-    return found
+    if approval.gates:
+        document["gates"] = list(approval.gates)
+    return document
 
 
 def _approvals(items: object) -> list[Approval]:
-    found = []
+    approvals = []
     for item in items if isinstance(items, list) else []:
         try:
             allowed = tuple(sorted((str(name), int(count)) for name, count in item["allowed"].items()))
             at = _time(item["at"])
             gates = tuple(str(name) for name in item.get("gates") or ())
             by = str(item.get("by") or "")
-            found.append(Approval(str(item["digest"]), Commit(str(item["commit"])), allowed, by, at, gates))
+            approvals.append(Approval(str(item["digest"]), Commit(str(item["commit"])), allowed, by, at, gates))
         except (KeyError, TypeError, ValueError, AttributeError):
             continue  # an approval that cannot be read lets nothing through
-    return found
+    return approvals

@@ -179,8 +179,8 @@ class StateBranch:
         if before.commit is None or _state_file(before) != file:
             files[STATE] = _dumped(state_file.document(file))
         if after.held != before.held:
-            files |= {_held_path(one.path): None for one in before.held}
-            files |= {_held_path(one.path): _dumped(_held_document(one)) for one in after.held}
+            files |= {_held_path(held_file.path): None for held_file in before.held}
+            files |= {_held_path(held_file.path): _dumped(_held_document(held_file)) for held_file in after.held}
         files |= _answers(past.answers, decisions.answers)
         if before.commit is None:
             files["README.md"] = _README.encode()
@@ -218,7 +218,7 @@ class StateBranch:
 
     def brought(self, tip: Commit, key: ObjectKey, cluster: ClusterName) -> Commit | None:
         """The commit since which a binding has an eviction from this cluster; None: it has none now."""
-        found = None
+        oldest = None
         for commit, blob in self.repository.last_commits_of(self._form.path_of(key), tip, limit=_VERSIONS):
             try:
                 tasks = self._documents.decision(blob)[0].evictions
@@ -226,12 +226,12 @@ class StateBranch:
                 break
             if all(task.from_cluster != cluster for task in tasks):
                 break
-            found = commit
-        return found
+            oldest = commit
+        return oldest
 
-    def news(self, state: State, known: Commit | None) -> list[ObjectKey]:
+    def news(self, state: State, other: Commit | None) -> list[ObjectKey]:
         """The objects whose bindings `state` has otherwise than another commit of the branch."""
-        there = self.repository.entries(known) if known is not None else {}
+        there = self.repository.entries(other) if other is not None else {}
         here = self.repository.entries(state.commit) if state.commit is not None else {}
         same = {path for path, entry in here.items() if path in there and there[path].blob_id == entry.blob_id}
         return [key for path, key in state.documents.items() if path not in same]
@@ -304,8 +304,8 @@ def _answers(before: Mapping[str, Body], after: Mapping[str, Body]) -> dict[str,
     return files
 
 
-def _held_document(one: HeldFile) -> dict[str, Any]:
-    return {"path": one.path, "commit": str(one.commit), "blob": one.blob, "reason": one.reason}
+def _held_document(held_file: HeldFile) -> dict[str, Any]:
+    return {"path": held_file.path, "commit": str(held_file.commit), "blob": held_file.blob, "reason": held_file.reason}
 
 
 def _held_path(path: str) -> str:

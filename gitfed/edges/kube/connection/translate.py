@@ -77,7 +77,7 @@ def _is_of_the_future(details: Mapping[str, Any]) -> bool:
     """Whether the server has not reached a version that it once gave: it was restored from a backup."""
     causes = details.get("causes")
     listed = causes if isinstance(causes, list) else []
-    return any(isinstance(one, dict) and one.get("reason") == "ResourceVersionTooLarge" for one in listed)
+    return any(isinstance(cause, dict) and cause.get("reason") == "ResourceVersionTooLarge" for cause in listed)
 
 
 def unreachable(cluster: str, error: BaseException, *, server: str = "") -> errors.ClusterError:
@@ -125,12 +125,12 @@ def of_taking_in(cluster: str, error: Exception) -> errors.ClusterError:
         return error
     if isinstance(error, errors.GitfedError):
         raise error
-    found = errors.Unforeseen.of(error)
+    unforeseen = errors.Unforeseen.of(error)
     _log.error(
         "a defect of gitfed, or an answer that no API server gives",
-        extra={"cluster": cluster, "error": found.message, "trace": found.trace},
+        extra={"cluster": cluster, "error": unforeseen.message, "trace": unforeseen.trace},
     )
-    return errors.ClusterFailed(f"cluster {cluster}: {found}", cluster=cluster, reason="Unforeseen")
+    return errors.ClusterFailed(f"cluster {cluster}: {unforeseen}", cluster=cluster, reason="Unforeseen")
 
 
 NO_ANSWER = (aiohttp.ClientError, TimeoutError, OSError, UnicodeError)
@@ -148,8 +148,8 @@ def level(error: errors.GitfedError, before: str) -> int:
 
     That a cluster gives no answer is no news of each thing that is asked of it: who judges its health says it once.
     """
-    known = isinstance(error, errors.ClusterUnreachable) or said(error) == before
-    return logging.DEBUG if known else logging.INFO
+    repeated = isinstance(error, errors.ClusterUnreachable) or said(error) == before
+    return logging.DEBUG if repeated else logging.INFO
 
 
 def is_gone(error: errors.ObjectNotFound) -> bool:
@@ -198,8 +198,8 @@ def _refuses_the_object(text: str) -> bool:
 
 
 def _causes(details: Mapping[str, Any], redact: Redact | None) -> tuple[tuple[str, str], ...]:
-    found = _listed_causes(details)
-    texts = [(str(cause.get("field") or ""), shorten(str(cause.get("message") or ""))) for cause in found]
+    causes = _listed_causes(details)
+    texts = [(str(cause.get("field") or ""), shorten(str(cause.get("message") or ""))) for cause in causes]
     return tuple((field, redact(text) if redact else text) for field, text in texts)
 
 
