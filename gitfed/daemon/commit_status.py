@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gitfed import errors
-from gitfed.edges.forge import Forge, State, Status
+from gitfed.edges.forge import CommitState, Forge, Status
 from gitfed.model.base import ClusterName, Commit, Problem, Severity
 from gitfed.model.fleet import Health
 from gitfed.model.plan import Action, Change, Left, Plan
@@ -34,7 +34,7 @@ log = logging.getLogger("gitfed.announce")
 
 _PAUSE = 5.0
 """Seconds between two looks at a roll-out that is under way."""
-_WORST = (State.FAILURE, State.ERROR, State.PENDING, State.SUCCESS)
+_WORST = (CommitState.FAILURE, CommitState.ERROR, CommitState.PENDING, CommitState.SUCCESS)
 
 
 def name_of(federation: str, *parts: str) -> str:
@@ -53,15 +53,15 @@ def of_review(review: Review, refused: str, problems: Sequence[Problem], *, clus
     totals = review.totals
     counts = ", ".join(f"{getattr(totals, name)} {name}" for name in ("create", "update", "move", "delete"))
     text = f"{counts} in {totals.clusters} of {_count(totals.of_clusters, 'cluster')}"
-    state = State.SUCCESS
+    state = CommitState.SUCCESS
     if wrong:
-        state, text = State.FAILURE, f"{_count(len(wrong), 'error')}: {wrong[0]}"
+        state, text = CommitState.FAILURE, f"{_count(len(wrong), 'error')}: {wrong[0]}"
     elif held:
         names = ", ".join(f"{gate.name} {gate.value}/{gate.limit}" for gate in held)
-        state, text = State.FAILURE, f"held: {names}; {text}"
+        state, text = CommitState.FAILURE, f"held: {names}; {text}"
     elif review.empty:
         text = "no change to the fleet"
-    if refused and state is State.SUCCESS:
+    if refused and state is CommitState.SUCCESS:
         # No failure: a merge commit may bring the signature that is asked for.
         text = f"would wait: {refused}; {text}"
     found = [Status(name_of(federation, "review"), state, text)]
@@ -78,7 +78,9 @@ def _of_reviewed_cluster(federation: str, cluster: ClusterName, changes: Sequenc
     text = ", ".join(f"{number} {name}" for name, number in counts.items() if number)
     held = any(change.left is Left.GATE for change in changes)
     name = name_of(federation, "review", "cluster", cluster)
-    return Status(name, State.FAILURE if held else State.SUCCESS, f"{text} (held by a gate)" if held else text)
+    return Status(
+        name, CommitState.FAILURE if held else CommitState.SUCCESS, f"{text} (held by a gate)" if held else text
+    )
 
 
 # -- a roll-out ---------------------------------------------------------------------------------------------------
@@ -112,42 +114,42 @@ def of_roll_out(
     """The roll-up first. `errors_`: what is wrong with the commit's files, which are held at an older version."""
     single = {name: _of_cluster(federation, name, progress) for name, progress in sorted(clusters.items())}
     states = [status.state for status in single.values()]
-    state = next((one for one in _WORST if one in states), State.SUCCESS)
-    if state is State.SUCCESS:
+    state = next((one for one in _WORST if one in states), CommitState.SUCCESS)
+    if state is CommitState.SUCCESS:
         text = f"{commit[:7]} is applied and healthy in {_count(len(clusters), 'cluster')}"
     else:
         those = [name for name, status in single.items() if status.state is state]
-        done = sum(1 for one in states if one is State.SUCCESS)
+        done = sum(1 for one in states if one is CommitState.SUCCESS)
         listed = ", ".join(those[:3]) + (f" and {len(those) - 3} more" if len(those) > 3 else "")
         text = f"{done} of {_count(len(clusters), 'cluster')} done; {listed}: {single[those[0]].description}"
     if errors_:
-        state, text = State.FAILURE, f"{_count(len(errors_), 'error')}: {errors_[0]}; the rest: {text}"
+        state, text = CommitState.FAILURE, f"{_count(len(errors_), 'error')}: {errors_[0]}; the rest: {text}"
     return [Status(name_of(federation), state, text), *single.values()]
 
 
 def of_rejected(federation: str, why: str) -> Status:
     """A commit that is not acted upon as a whole: the one before it stays in force."""
-    return Status(name_of(federation), State.FAILURE, f"not applied: {why}")
+    return Status(name_of(federation), CommitState.FAILURE, f"not applied: {why}")
 
 
 def _of_cluster(federation: str, cluster: ClusterName, progress: Progress) -> Status:
     name = name_of(federation, "cluster", cluster)
     if progress.failed:
         text = f"{_count(len(progress.failed), 'change')} failed: {progress.failed[0]}"
-        return Status(name, State.FAILURE, text)
+        return Status(name, CommitState.FAILURE, text)
     if not progress.reachable:
-        return Status(name, State.ERROR, f"cannot be reached{f': {progress.why}' if progress.why else ''}")
+        return Status(name, CommitState.ERROR, f"cannot be reached{f': {progress.why}' if progress.why else ''}")
     if progress.left:
-        return Status(name, State.PENDING, f"{_count(progress.left, 'change')} to go")
+        return Status(name, CommitState.PENDING, f"{_count(progress.left, 'change')} to go")
     if progress.held:
         gates = f" by {', '.join(progress.gates)}" if progress.gates else ""
-        return Status(name, State.PENDING, f"{_count(progress.held, 'change')} held{gates}: needs consent")
+        return Status(name, CommitState.PENDING, f"{_count(progress.held, 'change')} held{gates}: needs consent")
     if progress.unhealthy:
-        state = State.FAILURE if progress.broken else State.PENDING
+        state = CommitState.FAILURE if progress.broken else CommitState.PENDING
         text = f"{len(progress.unhealthy)} of {_count(progress.objects, 'object')} not healthy: {progress.unhealthy[0]}"
         return Status(name, state, text)
     stays = f"; {len(progress.in_use)} not deleted: {progress.in_use[0]}" if progress.in_use else ""
-    return Status(name, State.SUCCESS, f"{_count(progress.objects, 'object')} applied and healthy{stays}")
+    return Status(name, CommitState.SUCCESS, f"{_count(progress.objects, 'object')} applied and healthy{stays}")
 
 
 def progress_of(engine: Engine, plan: Plan) -> dict[ClusterName, Progress]:
@@ -233,7 +235,7 @@ class Announcer:
         wrong = [one for one in plan.problems if one.severity is Severity.ERROR]
         statuses = of_roll_out(plan.federation, plan.commit, progress_of(engine, plan), wrong)
         await self.say(plan.commit, statuses)
-        self._done = statuses[0].state is State.SUCCESS and self._sent.get(statuses[0].name) == statuses[0]
+        self._done = statuses[0].state is CommitState.SUCCESS and self._sent.get(statuses[0].name) == statuses[0]
 
     async def say(self, commit: Commit, statuses: Iterable[Status]) -> None:
         """Send what was not sent yet; what cannot be sent is tried again at the next look."""
@@ -263,9 +265,9 @@ class Announcer:
         """A commit that was overtaken: nobody waits for it any more."""
         if self._commit is None or self._done:
             return
-        open_ones = [status for status in self._sent.values() if status.state is State.PENDING]
+        open_ones = [status for status in self._sent.values() if status.state is CommitState.PENDING]
         text = f"overtaken by {successor[:7]} before it was everywhere"
-        await self.say(self._commit, [Status(one.name, State.ERROR, text) for one in open_ones])
+        await self.say(self._commit, [Status(one.name, CommitState.ERROR, text) for one in open_ones])
 
 
 def _by_cluster(changes: Iterable[Change]) -> dict[ClusterName, list[Change]]:

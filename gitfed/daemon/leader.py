@@ -21,13 +21,13 @@ from typing import Protocol
 
 from gitfed import errors
 from gitfed.edges.kube.leases.election import Election
-from gitfed.edges.kube.leases.election import Timing as Timing
+from gitfed.edges.kube.leases.election import LeaseTiming as LeaseTiming
 from gitfed.edges.kube.leases.fence import Fence
 
 log = logging.getLogger("gitfed.leader")
 
-LEASES = Timing()
-REFS = Timing(lease=60, renew=40, retry=15)
+LEASES = LeaseTiming()
+REFS = LeaseTiming(lease=60, renew=40, retry=15)
 """Every renewal is a push."""
 
 
@@ -41,7 +41,7 @@ class Options:
     """kubeconfig context of the cluster that keeps the Lease; "": the one this process runs in."""
     namespace: str = "gitfed-system"
     name: str = "gitfed"
-    timing: Timing | None = None
+    timing: LeaseTiming | None = None
     """None: `LEASES` or `REFS`."""
     identity: str = field(default_factory=lambda: f"{socket.gethostname()}_{os.getpid()}_{uuid.uuid4().hex[:8]}")
 
@@ -52,7 +52,7 @@ class Options:
         object.__setattr__(self, "fence", Fence(self.times.grace))
 
     @property
-    def times(self) -> Timing:
+    def times(self) -> LeaseTiming:
         return self.timing or (LEASES if self.lock == "leases" else REFS)
 
 

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 from typing import cast
 
 from gitfed.daemon import commit_status
-from gitfed.daemon.commit_status import State, Status
+from gitfed.daemon.commit_status import CommitState, Status
 from gitfed.daemon.cycle import Engine
 from gitfed.model.base import Commit, ObjectKey
 from gitfed.model.fleet import ApplyResult
@@ -32,12 +32,12 @@ def told(*kept: ApplyResult) -> list[Status]:
 
 
 def test_a_deletion_that_was_not_tried_is_still_to_come() -> None:
-    assert [(one.state, one.description) for one in told()[1:]] == [(State.PENDING, "1 change to go")]
+    assert [(one.state, one.description) for one in told()[1:]] == [(CommitState.PENDING, "1 change to go")]
 
 
 def test_a_commit_does_not_wait_for_others_to_leave_what_it_removes() -> None:
     left = ApplyResult("m1", SPACE, "skipped", "stays: ConfigMap/theirs is still in it")
     rolled_out, cluster = told(left)
-    assert rolled_out.state is State.SUCCESS
+    assert rolled_out.state is CommitState.SUCCESS
     stays = "1 not deleted: Namespace/lab stays: ConfigMap/theirs is still in it"
-    assert (cluster.state, cluster.description) == (State.SUCCESS, f"0 objects applied and healthy; {stays}")
+    assert (cluster.state, cluster.description) == (CommitState.SUCCESS, f"0 objects applied and healthy; {stays}")

@@ -24,7 +24,7 @@ from gitfed import errors
 from gitfed.agent.pool import sharing
 from gitfed.agent.pool.observed import Observed
 from gitfed.edges.kube.leases.fence import Fence, clock
-from gitfed.edges.kube.leases.shared_leases import Record, SharedLeases
+from gitfed.edges.kube.leases.shared_leases import LeaseRecord, SharedLeases
 from gitfed.model.agent_presence import Holding
 from gitfed.model.base import ClusterName
 from gitfed.model.keys import CONNECTED
@@ -73,7 +73,7 @@ class Kept(Protocol):
 
 @dataclass(slots=True)
 class _Held:
-    record: Record
+    record: LeaseRecord
     fence: Fence
     sent: float
     """When the last renewal that worked was sent."""
@@ -108,7 +108,7 @@ class Membership:
         self._timing = timing
         self._seen = Observed()
         self._held: dict[ClusterName, _Held] = {}
-        self._presence: Record | None = None
+        self._presence: LeaseRecord | None = None
         self._presence_sent = 0.0
         self._reached = clock()
         """When the hub was connected last, or nothing was there to connect for."""
@@ -309,7 +309,7 @@ class Membership:
     def _lease_of(self, cluster: ClusterName) -> str:
         return f"gitfed-pool.{self._pool}.cluster.{cluster}"
 
-    def _lead(self, holder: str, before: Record | None) -> Lead:
+    def _lead(self, holder: str, before: LeaseRecord | None) -> Lead:
         now = datetime.now(UTC)
         return Lead(holder, self._timing.lease, before.lead.acquired if before is not None else now, now)
 

@@ -7,22 +7,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from gitfed.edges.kube.leases.shared_leases import Record
+from gitfed.edges.kube.leases.shared_leases import LeaseRecord
 
 
 class Observed:
     def __init__(self) -> None:
-        self.records: dict[str, Record] = {}
+        self.records: dict[str, LeaseRecord] = {}
         self._since: dict[str, float] = {}
 
-    def take(self, found: Mapping[str, Record], now: float) -> None:
+    def take(self, found: Mapping[str, LeaseRecord], now: float) -> None:
         """Everything that there is, as it was read."""
         for name in self.records.keys() - found.keys():
             del self.records[name], self._since[name]
         for record in found.values():
             self.note(record, now)
 
-    def note(self, record: Record, now: float) -> None:
+    def note(self, record: LeaseRecord, now: float) -> None:
         before = self.records.get(record.name)
         if before is None or before.version != record.version:
             self.records[record.name] = record

@@ -12,13 +12,13 @@ from __future__ import annotations
 
 from gitfed.edges.forge import bitbucket, gitea, github, gitlab
 from gitfed.edges.forge.call import Client
-from gitfed.edges.forge.place import Forge, Place, Posted, State, Status, of_url, proposal_page
+from gitfed.edges.forge.place import CommitState, Forge, Place, Posted, Status, of_url, proposal_page
 from gitfed.errors import UsageError
 
 KINDS = ("github", "gitlab", "gitea", "bitbucket")
 """Forgejo speaks Gitea's API."""
 
-__all__ = ["KINDS", "Forge", "Place", "Posted", "State", "Status", "connect", "of_url", "proposal_page"]
+__all__ = ["KINDS", "CommitState", "Forge", "Place", "Posted", "Status", "connect", "of_url", "proposal_page"]
 
 
 def connect(place: Place, token: str) -> Forge:

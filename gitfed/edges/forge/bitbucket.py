@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 
 from gitfed.edges.forge.call import Client, segment
-from gitfed.edges.forge.place import Posted, State, Status, one_line
+from gitfed.edges.forge.place import CommitState, Posted, Status, one_line
 from gitfed.errors import ForgeError, UsageError
 from gitfed.model.base import Commit
 
@@ -59,10 +59,10 @@ class Bitbucket:
 
     def set_status(self, commit: Commit, status: Status) -> None:
         states = {
-            State.PENDING: "INPROGRESS",
-            State.SUCCESS: "SUCCESSFUL",
-            State.FAILURE: "FAILED",
-            State.ERROR: "FAILED",
+            CommitState.PENDING: "INPROGRESS",
+            CommitState.SUCCESS: "SUCCESSFUL",
+            CommitState.FAILURE: "FAILED",
+            CommitState.ERROR: "FAILED",
         }
         body = {
             "key": key(status.name),

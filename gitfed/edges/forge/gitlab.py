@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from gitfed.edges.forge.call import Client, segment
-from gitfed.edges.forge.place import Posted, State, Status, one_line
+from gitfed.edges.forge.place import CommitState, Posted, Status, one_line
 from gitfed.errors import ForgeError
 from gitfed.model.base import Commit
 
@@ -48,7 +48,12 @@ class GitLab:
         return Posted.UPDATED
 
     def set_status(self, commit: Commit, status: Status) -> None:
-        states = {State.PENDING: "pending", State.SUCCESS: "success", State.FAILURE: "failed", State.ERROR: "failed"}
+        states = {
+            CommitState.PENDING: "pending",
+            CommitState.SUCCESS: "success",
+            CommitState.FAILURE: "failed",
+            CommitState.ERROR: "failed",
+        }
         body: dict[str, Any] = {
             "state": states[status.state],
             "name": status.name,
@@ -60,7 +65,7 @@ class GitLab:
             self._client.send("POST", f"{self._project}/statuses/{segment(commit)}", body)
         except ForgeError as error:
             waits = error.status == 400 and any(said in error.message for said in _WAITS_ALREADY)
-            if not (waits and status.state is State.PENDING):
+            if not (waits and status.state is CommitState.PENDING):
                 raise
 
     def _find(self, notes: str, marker: str) -> dict[str, Any] | None:

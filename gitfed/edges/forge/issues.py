@@ -8,11 +8,16 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from gitfed.edges.forge.call import Client, segment
-from gitfed.edges.forge.place import Posted, State, Status, one_line
+from gitfed.edges.forge.place import CommitState, Posted, Status, one_line
 from gitfed.errors import ForgeError
 from gitfed.model.base import Commit
 
-_STATES = {State.PENDING: "pending", State.SUCCESS: "success", State.FAILURE: "failure", State.ERROR: "error"}
+_STATES = {
+    CommitState.PENDING: "pending",
+    CommitState.SUCCESS: "success",
+    CommitState.FAILURE: "failure",
+    CommitState.ERROR: "error",
+}
 
 
 class IssueForge:

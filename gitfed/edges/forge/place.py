@@ -64,7 +64,7 @@ def proposal_page(url: str, branch: str) -> str:
 _URL = re.compile(r"(?:(?:https|ssh)://(?:[^/@]*@)?|[^/@:]+@)(?P<host>[A-Za-z0-9.-]+)(?::\d+(?=/))?[:/]/?(?P<path>.+)")
 
 
-class State(StrEnum):
+class CommitState(StrEnum):
     PENDING = "pending"
     SUCCESS = "success"
     FAILURE = "failure"
@@ -78,7 +78,7 @@ class Status:
     """What stands beside a commit. A later status of the same name replaces it; other names are left alone."""
 
     name: str
-    state: State
+    state: CommitState
     description: str
     """One line; cut to what the forge takes."""
     url: str = ""

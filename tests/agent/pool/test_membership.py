@@ -15,7 +15,7 @@ from gitfed import errors
 from gitfed.agent.pool.membership import Membership, Timing
 from gitfed.edges.kube.connection.session import Session
 from gitfed.edges.kube.leases.fence import Fence
-from gitfed.edges.kube.leases.shared_leases import Record, SharedLeases
+from gitfed.edges.kube.leases.shared_leases import LeaseRecord, SharedLeases
 from gitfed.model.agent_presence import Holding
 from gitfed.model.base import ClusterName
 from gitfed.model.keys import POOL
@@ -42,18 +42,18 @@ class Leases(SharedLeases):
         if self.cut:
             raise errors.ClusterUnreachable("cluster host: no route to it")
 
-    async def list(self) -> dict[str, Record]:
+    async def list(self) -> dict[str, LeaseRecord]:
         self._check()
         self.lists += 1
         return await super().list()
 
     async def write(
-        self, name: str, lead: Lead, before: Record | None, annotations: Mapping[str, str] | None = None
-    ) -> Record | None:
+        self, name: str, lead: Lead, before: LeaseRecord | None, annotations: Mapping[str, str] | None = None
+    ) -> LeaseRecord | None:
         self._check()
         return await super().write(name, lead, before, annotations)
 
-    async def delete(self, record: Record) -> None:
+    async def delete(self, record: LeaseRecord) -> None:
         self._check()
         await super().delete(record)
 

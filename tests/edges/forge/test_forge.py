@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from gitfed.edges import forge
-from gitfed.edges.forge import Place, Posted, State, Status, bitbucket
+from gitfed.edges.forge import CommitState, Place, Posted, Status, bitbucket
 from gitfed.edges.forge.call import Client
 from gitfed.errors import ForgeError, ForgeUnreachable, UsageError
 from gitfed.model.base import Commit
@@ -76,8 +76,8 @@ def test_nothing_is_posted_for_nothing_but_an_old_comment_is_corrected(kind: str
     assert [one["body"] for one in fake.comments] == [f"{MARKER}\nno change"]
 
 
-@pytest.mark.parametrize("state", list(State))
-def test_statuses_stand_beside_each_other(kind: str, fake: Fake, state: State) -> None:
+@pytest.mark.parametrize("state", list(CommitState))
+def test_statuses_stand_beside_each_other(kind: str, fake: Fake, state: CommitState) -> None:
     there = connect(kind, fake)
     names = ["gitfed/acme", "gitfed/acme/review", "gitfed/acme/cluster/eu-1", f"gitfed/acme/cluster/{'x' * 60}"]
     for name in names:
@@ -91,7 +91,7 @@ def test_statuses_stand_beside_each_other(kind: str, fake: Fake, state: State) -
 def test_a_status_that_waits_already_may_be_told_to_wait_again(fake: Fake) -> None:
     there = connect("gitlab", fake)
     for _ in range(2):  # GitLab refuses the second, which is no failure: it waits, as it was told
-        there.set_status(Commit(SHA), Status("gitfed/acme", State.PENDING, "waits for consent"))
+        there.set_status(Commit(SHA), Status("gitfed/acme", CommitState.PENDING, "waits for consent"))
     assert fake.statuses[SHA, "gitfed/acme"]["state"] == "pending"
 
 
@@ -99,12 +99,12 @@ def test_a_status_that_waits_already_may_be_told_to_wait_again(fake: Fake) -> No
 @pytest.mark.parametrize(
     ("state", "said"),
     [
-        (State.SUCCESS, "Cannot transition status via :success from :canceled"),
-        (State.PENDING, "Cannot transition status via :enqueue from :manual"),
-        (State.SUCCESS, "Cannot transition status via :enqueue from :pending"),
+        (CommitState.SUCCESS, "Cannot transition status via :success from :canceled"),
+        (CommitState.PENDING, "Cannot transition status via :enqueue from :manual"),
+        (CommitState.SUCCESS, "Cannot transition status via :enqueue from :pending"),
     ],
 )
-def test_any_other_transition_that_is_refused_is_a_failure(fake: Fake, state: State, said: str) -> None:
+def test_any_other_transition_that_is_refused_is_a_failure(fake: Fake, state: CommitState, said: str) -> None:
     fake.failures = [(400, {}, f'{{"message": "{said}"}}'.encode())]
     with pytest.raises(ForgeError, match=said):
         connect("gitlab", fake).set_status(Commit(SHA), Status("gitfed/acme", state, "done"))
@@ -128,7 +128,7 @@ def test_a_busy_forge_is_asked_again_when_it_says_so(kind: str, fake: Fake) -> N
     there = connect(kind, fake)
     there._client._again = (0.0,)  # type: ignore[attr-defined]
     fake.failures = [(429, {"Retry-After": "0"}, b"{}")]
-    there.set_status(Commit(SHA), Status("gitfed/acme", State.SUCCESS, "done"))
+    there.set_status(Commit(SHA), Status("gitfed/acme", CommitState.SUCCESS, "done"))
     assert len(fake.statuses) == 1
 
 
@@ -147,7 +147,7 @@ def test_a_403_that_means_a_limit_says_how_long_to_wait(headers: dict[str, str],
         there._client._again = ()  # type: ignore[attr-defined]
         fake.failures = [(403, headers, f'{{"message": "{said}"}}'.encode())]
         with pytest.raises(ForgeUnreachable) as caught:
-            there.set_status(Commit(SHA), Status("gitfed/acme", State.SUCCESS, "done"))
+            there.set_status(Commit(SHA), Status("gitfed/acme", CommitState.SUCCESS, "done"))
     assert caught.value.retry_after == wait
 
 
@@ -155,7 +155,7 @@ def test_a_403_that_means_a_missing_right_is_not_asked_again() -> None:
     with servers.serving("github") as fake:
         fake.failures = [(403, {"X-RateLimit-Remaining": "17"}, b'{"message": "Resource not accessible"}')] * 2
         with pytest.raises(ForgeError) as caught:
-            connect("github", fake).set_status(Commit(SHA), Status("gitfed/acme", State.SUCCESS, "done"))
+            connect("github", fake).set_status(Commit(SHA), Status("gitfed/acme", CommitState.SUCCESS, "done"))
         assert len(fake.failures) == 1
     assert caught.value.hint == "the token lacks a right: see docs, how-to/review"
 
@@ -181,7 +181,7 @@ def test_a_metadata_address_is_not_contacted(host: str, monkeypatch: pytest.Monk
     monkeypatch.setattr(socket, "getaddrinfo", found)
     there = forge.connect(Place("github", f"https://{host}/api", "a/b"), TOKEN)
     with pytest.raises(ForgeUnreachable) as refused:
-        there.set_status(Commit(SHA), Status("a", State.SUCCESS, "b"))
+        there.set_status(Commit(SHA), Status("a", CommitState.SUCCESS, "b"))
     bare = host.strip("[]")
     what = "metadata.example is 100.100.100.200," if host == "metadata.example" else f"{bare} is"
     assert str(refused.value).endswith(f": {what} a link-local or metadata address, which is not contacted")
@@ -192,13 +192,13 @@ def test_what_may_have_been_done_is_not_done_twice(kind: str, fake: Fake) -> Non
     there.comment(5, MARKER, "")
     fake.failures = [(502, {}, b"bad gateway")]
     with pytest.raises(ForgeUnreachable, match="HTTP 502"):
-        there.set_status(Commit(SHA), Status("gitfed/acme", State.SUCCESS, "done"))
+        there.set_status(Commit(SHA), Status("gitfed/acme", CommitState.SUCCESS, "done"))
 
 
 def test_a_refusal_says_what_the_forge_said_without_the_token(kind: str, fake: Fake) -> None:
     fake.failures = [(401, {}, f'{{"message": "Bad credentials {TOKEN}"}}'.encode())] * 3
     with pytest.raises(ForgeError) as caught:
-        connect(kind, fake).set_status(Commit(SHA), Status("gitfed/acme", State.SUCCESS, "done"))
+        connect(kind, fake).set_status(Commit(SHA), Status("gitfed/acme", CommitState.SUCCESS, "done"))
     assert "HTTP 401" in str(caught.value)
     assert "Bad credentials" in str(caught.value)
     assert TOKEN not in str(caught.value)
@@ -209,7 +209,7 @@ def test_a_redirect_is_not_followed_and_pages_stay_on_the_server(fake: Fake, kin
     with servers.serving(kind) as elsewhere:
         fake.failures = [(302, {"Location": f"{elsewhere.api}/user"}, b"")]
         with pytest.raises(ForgeError):
-            connect(kind, fake).set_status(Commit(SHA), Status("a", State.SUCCESS, "b"))
+            connect(kind, fake).set_status(Commit(SHA), Status("a", CommitState.SUCCESS, "b"))
         client = Client(fake.api, {})
         with pytest.raises(ForgeError, match="another server"):
             client.below(f"{elsewhere.api}/next")
@@ -225,7 +225,7 @@ def test_a_token_is_sent_over_tls_only(api: str) -> None:
 def test_a_name_cannot_lead_to_another_path(fake: Fake, kind: str) -> None:
     there = forge.connect(Place(kind, fake.api, "../../admin/x?y=1"), TOKEN)
     with pytest.raises(ForgeError, match="404"):
-        there.set_status(Commit("../../../user"), Status("a", State.SUCCESS, "b"))
+        there.set_status(Commit("../../../user"), Status("a", CommitState.SUCCESS, "b"))
     ((_, path),) = fake.asked
     assert "/../" in path  # decoded: on the wire it is one segment
 

@@ -8,11 +8,11 @@ import time
 import pytest
 
 from gitfed import errors
-from gitfed.edges.kube.leases.election import Election, Timing
+from gitfed.edges.kube.leases.election import Election, LeaseTiming
 from gitfed.edges.kube.leases.fence import Fence
 from gitfed.model.leader import Lead
 
-QUICK = Timing(lease=3, renew=2, retry=1)
+QUICK = LeaseTiming(lease=3, renew=2, retry=1)
 
 
 class Lock:

@@ -281,7 +281,7 @@ def _election(given: Election) -> leader.Options:
         given.leader_elect_context,
         given.leader_elect_resource_namespace,
         given.leader_elect_resource_name,
-        leader.Timing(lease, renew, retry),
+        leader.LeaseTiming(lease, renew, retry),
     )
 
 

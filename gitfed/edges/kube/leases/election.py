@@ -42,7 +42,7 @@ class Lock(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Timing:
+class LeaseTiming:
     """Seconds; client-go's defaults. `lease` must exceed `renew`, and that 1.2 × `retry`."""
 
     lease: int = 15
@@ -65,7 +65,7 @@ class Election:
         self,
         lock: Lock,
         identity: str,
-        timing: Timing = Timing(),
+        timing: LeaseTiming = LeaseTiming(),
         *,
         fence: Fence | None = None,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
@@ -120,7 +120,9 @@ class _Adapter:
 
     name = namespace = "gitfed"
 
-    def __init__(self, lock: Lock, identity: str, timing: Timing, fence: Fence, now: Callable[[], datetime]) -> None:
+    def __init__(
+        self, lock: Lock, identity: str, timing: LeaseTiming, fence: Fence, now: Callable[[], datetime]
+    ) -> None:
         self.identity = identity
         self.lost = asyncio.Event()
         self.holder = ""

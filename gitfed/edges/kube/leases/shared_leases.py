@@ -17,7 +17,7 @@ from gitfed.model.leader import Lead
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class LeaseRecord:
     """One Lease as it was read, or written."""
 
     name: str
@@ -45,14 +45,14 @@ class SharedLeases:
     async def close(self) -> None:
         await self._session.close()
 
-    async def list(self) -> dict[str, Record]:
+    async def list(self) -> dict[str, LeaseRecord]:
         query = {"labelSelector": "=".join(self._label)}
         found = await self._session.json("GET", self._folder, query=query, timeout=self._seconds)
         return {one.name: one for one in map(_record, found.get("items") or ())}
 
     async def write(
-        self, name: str, lead: Lead, before: Record | None, annotations: Mapping[str, str] | None = None
-    ) -> Record | None:
+        self, name: str, lead: Lead, before: LeaseRecord | None, annotations: Mapping[str, str] | None = None
+    ) -> LeaseRecord | None:
         """None: somebody wrote or deleted it since it was read."""
         body = lease.body_of(name, lead, before.body if before is not None else None)
         key, value = self._label
@@ -68,7 +68,7 @@ class SharedLeases:
         except (errors.ObjectConflict, errors.ObjectExists, errors.ObjectNotFound):
             return None
 
-    async def delete(self, record: Record) -> None:
+    async def delete(self, record: LeaseRecord) -> None:
         """Unless somebody wrote it since."""
         condition = {"uid": record.body["metadata"].get("uid"), "resourceVersion": record.version}
         options = {"apiVersion": "v1", "kind": "DeleteOptions", "preconditions": condition}
@@ -79,9 +79,9 @@ class SharedLeases:
             return
 
 
-def _record(body: dict[str, Any]) -> Record:
+def _record(body: dict[str, Any]) -> LeaseRecord:
     metadata = body["metadata"]
-    return Record(
+    return LeaseRecord(
         metadata["name"],
         lease.lead_of(body),
         str(metadata.get("resourceVersion") or ""),
