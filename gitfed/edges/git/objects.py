@@ -81,11 +81,11 @@ class Objects(Program):
             if commit in self._listings:
                 self._listings.move_to_end(commit)
                 return self._listings[commit]
-            known = next(reversed(self._listings.items()), None)
+            previous = next(reversed(self._listings.items()), None)
         listing = None
-        if known is not None:
+        if previous is not None:
             with contextlib.suppress(SourceError):
-                listing = self._list_changed(known, commit)
+                listing = self._list_changed(previous, commit)
         if listing is None:
             listing = self._list_all(commit)
         with self._lock:
@@ -104,12 +104,14 @@ class Objects(Program):
                 listing[path] = TreeEntry(path, blob.decode(), int(size) if size.isdigit() else 0, int(mode, 8))
         return listing
 
-    def _list_changed(self, known: tuple[Commit, dict[str, TreeEntry]], commit: Commit) -> dict[str, TreeEntry] | None:
-        """The listing after the known one; None when more changed than a listing from scratch costs."""
-        changed = self.differences(known[0], commit)
+    def _list_changed(
+        self, previous: tuple[Commit, dict[str, TreeEntry]], commit: Commit
+    ) -> dict[str, TreeEntry] | None:
+        """The listing of `commit` by what differs from `previous`; None when more changed than a listing from scratch costs."""
+        changed = self.differences(previous[0], commit)
         if changed is None:
             return None
-        listing = dict(known[1])
+        listing = dict(previous[1])
         for path, entry in changed.items():
             if entry is None:
                 listing.pop(path, None)
@@ -119,8 +121,8 @@ class Objects(Program):
 
     def differences(self, before: Commit, after: Commit) -> dict[str, TreeEntry | None] | None:
         """Path → its entry now, None where it is gone, for what differs between two commits; None when that is much."""
-        found = self.changes(before, after)
-        return None if found is None else {path: one.after for path, one in found.items()}
+        changes = self.changes(before, after)
+        return None if changes is None else {path: change.after for path, change in changes.items()}
 
     def changes(self, before: Commit, after: Commit) -> dict[str, Change] | None:
         """What differs between two commits by path; None when that is much.
@@ -128,12 +130,12 @@ class Objects(Program):
         Folders are compared here and not by `git diff-tree`, which gathers all changes in memory before it prints the
         first: a folder that holds itself again and again would take the whole machine.
         """
-        found: dict[str, Change] = {}
+        changes: dict[str, Change] = {}
         looked = 0
         pairs = [("", self._tree_of(before), self._tree_of(after))]
         while pairs:
-            prefix, one, other = pairs.pop()
-            old, new = self._folder(one), self._folder(other)
+            prefix, old_tree, new_tree = pairs.pop()
+            old, new = self._folder(old_tree), self._folder(new_tree)
             for name in old.keys() | new.keys():
                 was, now = old.get(name), new.get(name)
                 if was == now:
@@ -150,10 +152,10 @@ class Objects(Program):
                 entry = TreeEntry(path, new_file[1], self._size(new_file[1]), new_file[0]) if new_file else None
                 if old_file is not None:
                     size = self._size(old_file[1]) if entry is None else 0
-                    found[path] = Change(TreeEntry(path, old_file[1], size, old_file[0]), entry)
+                    changes[path] = Change(TreeEntry(path, old_file[1], size, old_file[0]), entry)
                 elif entry is not None:
-                    found[path] = Change(None, entry)
-        return found
+                    changes[path] = Change(None, entry)
+        return changes
 
     def some(self, commit: Commit, paths: Iterable[str], folders: Iterable[str] = ()) -> dict[str, TreeEntry]:
         """The entries at `paths`, and all that lie below `folders` (`clusters/`); what is not there is left out.
@@ -162,7 +164,7 @@ class Objects(Program):
         """
         wanted, whole = set(paths), tuple(folders)
         on_the_way = {path[: end + 1] for path in wanted for end, sign in enumerate(path) if sign == "/"}
-        found: dict[str, TreeEntry] = {}
+        entries: dict[str, TreeEntry] = {}
         todo = [("", self._tree_of(commit))]
         while todo:
             prefix, tree = todo.pop()
@@ -172,8 +174,8 @@ class Objects(Program):
                     if f"{path}/" in on_the_way or f"{path}/".startswith(whole):
                         todo.append((f"{path}/", blob))
                 elif path in wanted or path.startswith(whole):
-                    found[path] = TreeEntry(path, blob, self._size(blob), mode)
-        return found
+                    entries[path] = TreeEntry(path, blob, self._size(blob), mode)
+        return entries
 
     def _tree_of(self, commit: Commit) -> str:
         with self._lock:
@@ -186,14 +188,14 @@ class Objects(Program):
         """Name → (mode, object id) of one folder; nothing for no folder. Raises SourceError."""
         content = self.read(tree) if tree else b""
         width = len(tree) // 2
-        found = {}
+        children = {}
         start = 0
         while start < len(content):
             space, end = content.index(b" ", start), content.index(b"\0", start)
             name = content[space + 1 : end].decode("utf-8", "surrogateescape")
-            found[name] = (int(content[start:space], 8), content[end + 1 : end + 1 + width].hex())
+            children[name] = (int(content[start:space], 8), content[end + 1 : end + 1 + width].hex())
             start = end + 1 + width
-        return found
+        return children
 
     def _size(self, blob: str) -> int:
         with self._lock:

@@ -55,45 +55,45 @@ class Clusters:
 class Documents:
     """Those of one branch. `memory` knows what bindings said to processes before this one."""
 
-    def __init__(self, repository: Repository, form: BindingFormat, known: memory.Memory, branch: str) -> None:
+    def __init__(self, repository: Repository, form: BindingFormat, binding_memory: memory.Memory, branch: str) -> None:
         self.branch = branch
         self._repository = repository
         self._form = form
-        self._memory = known
+        self._memory = binding_memory
         self._parsed: dict[str, tuple[Decision, Body | None]] = {}
         """Bindings of the commit that was read last, by blob."""
 
     def bindings(self, blobs: Blobs) -> Bindings:
-        found = Bindings()
+        bindings = Bindings()
         parsed: dict[str, tuple[Decision, Body | None]] = {}
         for path, blob in blobs.items():
             if not path.startswith(BINDINGS):
                 continue
-            found.blobs.append(blob)
+            bindings.blobs.append(blob)
             said = self._parsed.get(blob)
             if said is None:
                 try:
                     said = self.decision(blob)
                 except InputError as error:
                     hint = "the rest of the state is used; this binding is decided anew"
-                    found.problems.append(Problem(self._place(path), error.message, hint))
+                    bindings.problems.append(Problem(self._place(path), error.message, hint))
                     continue
             parsed[blob] = said
             decision, status = said
             if decision.raw is not None:
-                found.problems += (
+                bindings.problems += (
                     Problem(self._place(path), message, severity=Severity.WARNING)
                     for message in self._form.complaints(decision.raw)
                 )
-            found.decisions[decision.key] = decision
+            bindings.decisions[decision.key] = decision
             if status is not None:
-                found.statuses[decision.key] = status
-            found.paths[path] = decision.key
+                bindings.statuses[decision.key] = status
+            bindings.paths[path] = decision.key
         self._parsed = parsed
-        return found
+        return bindings
 
     def clusters(self, blobs: Blobs) -> Clusters:
-        found = Clusters()
+        clusters = Clusters()
         for path, blob in blobs.items():
             if not path.startswith(CLUSTERS):
                 continue
@@ -101,15 +101,17 @@ class Documents:
                 record = self._form.record_of(self.mapping(blob, "a cluster"))
             except InputError as error:
                 hint = "the rest of the state is used; what is known of this cluster is found out anew"
-                found.problems.append(Problem(self._place(path), error.message, hint))
+                clusters.problems.append(Problem(self._place(path), error.message, hint))
                 continue
-            found.records[record.name] = record
-        return found
+            clusters.records[record.name] = record
+        return clusters
 
     def held(self, blobs: Blobs) -> tuple[HeldFile, ...]:
         """Sorted by path."""
-        found = (one for path, blob in blobs.items() if path.startswith(HELD) for one in self._held(blob))
-        return tuple(sorted(found, key=lambda one: one.path))
+        held_files = (
+            held_file for path, blob in blobs.items() if path.startswith(HELD) for held_file in self._held(blob)
+        )
+        return tuple(sorted(held_files, key=lambda held_file: held_file.path))
 
     def _held(self, blob: str) -> list[HeldFile]:
         try:
@@ -120,12 +122,12 @@ class Documents:
 
     def answers(self, blobs: Blobs) -> state_answers.Answers:
         directory = state_answers.DIRECTORY
-        found = {
+        blob_by_name = {
             path.removeprefix(directory).removesuffix(".yaml"): blob
             for path, blob in blobs.items()
             if path.startswith(directory)
         }
-        return state_answers.Answers(found, self._load)
+        return state_answers.Answers(blob_by_name, self._load)
 
     def top(self, commit: Commit, blob: str) -> Any:
         """`state.yaml`. Raises StateError when it is no document: without it nobody knows what was ordered."""

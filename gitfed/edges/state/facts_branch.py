@@ -104,18 +104,18 @@ class FactsBranch:
             if not path.startswith("clusters/"):
                 continue
             contents[path] = self.repository.read(entries[path].blob_id)
-            if (one := self._parsed(contents[path])) is not None:
-                facts[one.name] = one
+            if (cluster_facts := self._parsed(contents[path])) is not None:
+                facts[cluster_facts.name] = cluster_facts
         about = self.repository.read(entries[_ABOUT].blob_id) if _ABOUT in entries else b""
         return Recorded(commit, self.repository.info(commit).when, facts, contents, _since(about))
 
     def _parsed(self, content: bytes) -> ClusterFacts | None:
         try:
             documents = _documents(content)
-            found = [self._form.from_document(one) for one in documents if self._form.is_fact(one)]
+            read_facts = [self._form.from_document(document) for document in documents if self._form.is_fact(document)]
         except (YamlError, AttributeError, KeyError, TypeError, ValueError):
             return None
-        return found[0] if len(found) == 1 else None
+        return read_facts[0] if len(read_facts) == 1 else None
 
     def write(
         self,
@@ -134,8 +134,8 @@ class FactsBranch:
         for name in gone:
             contents.pop(self._form.path_of(name), None)
             facts.pop(name, None)
-        for name, one in changed.items():
-            document = self._form.to_document(one)
+        for name, cluster_facts in changed.items():
+            document = self._form.to_document(cluster_facts)
             contents[self._form.path_of(name)] = emit.dump(document).encode()
             facts[name] = self._form.from_document(document)
         files: dict[str, bytes | None] = {

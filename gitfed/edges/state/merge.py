@@ -123,9 +123,9 @@ def _members(base: Mapping[Any, Any], ours: Mapping[Any, Any], theirs: Mapping[A
     """In their order, what only we have behind it."""
     merged = {}
     for name in [*theirs, *(name for name in ours if name not in theirs)]:
-        found = value(base.get(name, _ABSENT), ours.get(name, _ABSENT), theirs.get(name, _ABSENT))
-        if found is not _ABSENT:
-            merged[name] = found
+        merged_value = value(base.get(name, _ABSENT), ours.get(name, _ABSENT), theirs.get(name, _ABSENT))
+        if merged_value is not _ABSENT:
+            merged[name] = merged_value
     return merged
 
 
