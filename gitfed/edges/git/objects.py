@@ -107,7 +107,7 @@ class Objects(Program):
     def _list_changed(
         self, previous: tuple[Commit, dict[str, TreeEntry]], commit: Commit
     ) -> dict[str, TreeEntry] | None:
-        """The listing of `commit` by what differs from `previous`; None when more changed than a listing from scratch costs."""
+        """The listing of `commit`, from the `previous` one; None when more changed than listing everything costs."""
         changed = self.differences(previous[0], commit)
         if changed is None:
             return None
