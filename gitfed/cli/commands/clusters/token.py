@@ -145,7 +145,7 @@ def create(
     expires = now + timedelta(seconds=ttl) if ttl else None
     owner = agent_identity.of_pool(pool) if pool else cluster_name
     token = bootstrap_tokens.Token(name, salt, digest, now, expires, description, owner)
-    change(lambda found: (found.swept(now).with_token(token), None))
+    change(lambda ledger: (ledger.swept(now).with_token(token), None))
     shown = f"{name}.{secret}"
     click.echo(line.replace("TOKEN", shown) if line else shown)
     return 0
@@ -160,10 +160,10 @@ def show(whose: HubFolder) -> int:
     Exit codes: 0 done · 2 bad usage, or no hub has run here.
     """
     now = datetime.now(UTC)
-    ledger = _ledger(whose)(lambda found: (found, found))
-    found = sorted(ledger.swept(now).tokens.values(), key=lambda one: (one.created, one.id))
+    ledger = _ledger(whose)(lambda stored: (stored, stored))
+    tokens = sorted(ledger.swept(now).tokens.values(), key=lambda token: (token.created, token.id))
     head = ("TOKEN", "TTL", "EXPIRES", "USAGES", "DESCRIPTION", "EXTRA GROUPS", "CLUSTER")
-    for line in table.lines([head, *(_row(token, now) for token in found)]):
+    for line in table.lines([head, *(_row(token, now) for token in tokens)]):
         click.echo(line)
     return 0
 
@@ -185,17 +185,17 @@ def delete(tokens: tuple[str, ...], whose: HubFolder) -> int:
     from gitfed.hub.enrolment import bootstrap_tokens
 
     change = _ledger(whose)
-    ids = [bootstrap_tokens.id_of(one) for one in tokens]
+    ids = [bootstrap_tokens.id_of(given) for given in tokens]
     for given, token_id in zip(tokens, ids, strict=True):
         if token_id is None:
             raise click.UsageError(f"{plain.clean(given[:6])!r} is neither a token nor its id")
-    for token_id in dict.fromkeys(one for one in ids if one is not None):
+    for token_id in dict.fromkeys(token_id for token_id in ids if token_id is not None):
         _delete(change, token_id)
     return 0
 
 
 def _delete(change: _Change, token_id: str) -> None:
-    before, after = change(lambda found: (found.without_token(token_id), (found, found.without_token(token_id))))
+    before, after = change(lambda ledger: (ledger.without_token(token_id), (ledger, ledger.without_token(token_id))))
     if token_id not in before.tokens:
         raise NotThere(f'no bootstrap token "{token_id}"', hint="gitfed token list")
     for cluster in sorted(before.clusters.keys() - after.clusters.keys()):
