@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from datetime import datetime, timedelta
 
 from gitfed import errors
-from gitfed.edges.state.facts_branch import FactsBranch, Recorded
+from gitfed.edges.state.facts_branch import FactsBranch, FactsSnapshot
 from gitfed.model.base import ClusterName, Commit
 from gitfed.model.fleet import ClusterFacts, FactsRef
 from gitfed.placement import recorded_facts
@@ -60,7 +60,7 @@ class FactsRecord:
         self._kept_ref = ""
         self._ended_ref = ""
         """Of the branch as it was before it began anew; not pushed yet."""
-        self.recorded = Recorded()
+        self.recorded = FactsSnapshot()
 
     @property
     def ref(self) -> FactsRef:
@@ -132,7 +132,7 @@ class FactsRecord:
             self._ended_ref, self._kept_ref = self._kept_ref, ""
         return self.recorded is not before
 
-    def _doubtful(self, before: Recorded, now: datetime, decided: Callable[[], Iterable[datetime]]) -> bool:
+    def _doubtful(self, before: FactsSnapshot, now: datetime, decided: Callable[[], Iterable[datetime]]) -> bool:
         when = before.when
         if when is None or now < when + contention.IN_FLIGHT or self._sure == before.commit:
             return False

@@ -11,7 +11,7 @@ import pytest
 from gitfed import errors
 from gitfed.documents import facts
 from gitfed.edges import git
-from gitfed.edges.state.facts_branch import FactsBranch, Recorded
+from gitfed.edges.state.facts_branch import FactsBranch, FactsSnapshot
 from gitfed.model.base import Commit
 from gitfed.model.fleet import ClusterCondition, ClusterFacts, Reach
 
@@ -34,11 +34,11 @@ def run(repository: git.Repository, *arguments: str) -> str:
 
 
 def test_no_branch_yet(branch: FactsBranch) -> None:
-    assert branch.read() == Recorded()
+    assert branch.read() == FactsSnapshot()
 
 
 def test_what_is_written_reads_back(branch: FactsBranch) -> None:
-    wrote = branch.write(Recorded(), {"m1": cluster("m1"), "m2": cluster("m2")}, now=NOW.replace(microsecond=5))
+    wrote = branch.write(FactsSnapshot(), {"m1": cluster("m1"), "m2": cluster("m2")}, now=NOW.replace(microsecond=5))
     assert branch.read() == wrote
     assert (wrote.when, wrote.since) == (NOW, NOW)
     assert set(run(branch.repository, "ls-tree", "-r", "--name-only", wrote.commit or "").split()) == {
@@ -47,7 +47,7 @@ def test_what_is_written_reads_back(branch: FactsBranch) -> None:
 
 
 def test_one_commit_for_what_changed(branch: FactsBranch) -> None:
-    first = branch.write(Recorded(), {"m1": cluster("m1"), "m2": cluster("m2")}, now=NOW)
+    first = branch.write(FactsSnapshot(), {"m1": cluster("m1"), "m2": cluster("m2")}, now=NOW)
     second = branch.write(first, {"m1": cluster("m1", "v2"), "m2": cluster("m2")}, now=NOW + timedelta(hours=1))
     assert branch.read() == second
     assert run(branch.repository, "diff", "--name-only", first.commit or "", second.commit or "") == "clusters/m1.yaml"
@@ -55,19 +55,19 @@ def test_one_commit_for_what_changed(branch: FactsBranch) -> None:
 
 
 def test_nothing_new_is_no_commit(branch: FactsBranch) -> None:
-    first = branch.write(Recorded(), {"m1": cluster("m1")}, now=NOW)
+    first = branch.write(FactsSnapshot(), {"m1": cluster("m1")}, now=NOW)
     assert branch.write(first, {"m1": cluster("m1")}, now=NOW + timedelta(hours=1)) is first
 
 
 def test_a_cluster_that_is_gone_is_taken_out(branch: FactsBranch) -> None:
-    first = branch.write(Recorded(), {"m1": cluster("m1"), "m2": cluster("m2")}, now=NOW)
+    first = branch.write(FactsSnapshot(), {"m1": cluster("m1"), "m2": cluster("m2")}, now=NOW)
     second = branch.write(first, {}, ["m2"], now=NOW)
     assert list(branch.read().facts) == list(second.facts) == ["m1"]
     assert run(branch.repository, "log", "-1", "--format=%s", second.commit or "") == "m2 is gone [skip ci]"
 
 
 def test_a_file_that_cannot_be_read_is_written_anew(branch: FactsBranch) -> None:
-    first = branch.write(Recorded(), {"m1": cluster("m1"), "m2": cluster("m2")}, now=NOW)
+    first = branch.write(FactsSnapshot(), {"m1": cluster("m1"), "m2": cluster("m2")}, now=NOW)
     broken = {"clusters/m1.yaml": b"kind: [", "clusters/m2.yaml": b"kind: Cluster\napiVersion: cluster.karmada.io/v1\n"}
     branch.repository.commit_files(branch.ref, broken, "by hand", parent=first.commit, when=NOW)
     found = branch.read()
@@ -76,14 +76,14 @@ def test_a_file_that_cannot_be_read_is_written_anew(branch: FactsBranch) -> None
 
 
 def test_of_two_writers_one_loses(branch: FactsBranch) -> None:
-    first = branch.write(Recorded(), {"m1": cluster("m1")}, now=NOW)
+    first = branch.write(FactsSnapshot(), {"m1": cluster("m1")}, now=NOW)
     branch.write(first, {"m1": cluster("m1", "v2")}, now=NOW)
     with pytest.raises(errors.StateConflict):
         branch.write(first, {"m1": cluster("m1", "v3")}, now=NOW)
 
 
 def test_the_branch_begins_anew_after_a_week_and_what_is_cited_stays(branch: FactsBranch) -> None:
-    first = branch.write(Recorded(), {"m1": cluster("m1"), "m2": cluster("m2")}, now=NOW)
+    first = branch.write(FactsSnapshot(), {"m1": cluster("m1"), "m2": cluster("m2")}, now=NOW)
     cited = branch.write(first, {"m1": cluster("m1", "v2")}, now=NOW + timedelta(days=6))
     ref = branch.keep(cited)
     last = branch.write(cited, {"m1": cluster("m1", "v3")}, now=NOW + timedelta(days=6, hours=23))
@@ -108,7 +108,7 @@ def _is_there(repository: git.Repository, commit: Commit | None) -> bool:
 def test_a_branch_that_began_anew_can_be_pushed_and_pulled(branch: FactsBranch, tmp_path: Path) -> None:
     other = git.Repository.create(tmp_path / "other.git")
     url = str(other.path)
-    first = branch.write(Recorded(), {"m1": cluster("m1")}, now=NOW)
+    first = branch.write(FactsSnapshot(), {"m1": cluster("m1")}, now=NOW)
     branch.push(url, expected=None)
     anew = branch.write(first, {"m1": cluster("m1", "v2")}, now=NOW + timedelta(days=8))
     with pytest.raises(errors.StateConflict):

@@ -404,7 +404,7 @@ def test_a_change_of_one_file_is_a_glance_at_what_it_reaches(
     opened = inputs.open_repository(str(path))
     room = {"allocatable": {"cpu": "30", "pods": "100"}}
     seen = {name: ClusterFacts(name, resource_summary=room) for name in ("m1", "m2", "m3")}
-    facts_branch.FactsBranch(opened.repository, facts).write(facts_branch.Recorded(), seen, now=NOW)
+    facts_branch.FactsBranch(opened.repository, facts).write(facts_branch.FactsSnapshot(), seen, now=NOW)
     record(opened, NOW - timedelta(hours=1))
     base = Commit(commit(path, texts(before))) if before else Commit(first)
     agree(opened, base, base, NOW, remember=True)

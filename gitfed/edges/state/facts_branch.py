@@ -52,7 +52,7 @@ class FactsFormat(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Recorded:
+class FactsSnapshot:
     """The branch as of one commit. `commit` None: there is no branch yet."""
 
     commit: Commit | None = None
@@ -92,11 +92,11 @@ class FactsBranch:
     def head(self) -> Commit | None:
         return self.repository.branch_commit(self.ref)
 
-    def read(self) -> Recorded:
+    def read(self) -> FactsSnapshot:
         """The newest facts. A file that cannot be read is left out: its cluster will be written anew."""
         commit = self.head()
         if commit is None:
-            return Recorded()
+            return FactsSnapshot()
         entries = self.repository.entries(commit)
         facts: dict[ClusterName, ClusterFacts] = {}
         contents: dict[str, bytes] = {}
@@ -107,7 +107,7 @@ class FactsBranch:
             if (cluster_facts := self._parsed(contents[path])) is not None:
                 facts[cluster_facts.name] = cluster_facts
         about = self.repository.read(entries[_ABOUT].blob_id) if _ABOUT in entries else b""
-        return Recorded(commit, self.repository.info(commit).when, facts, contents, _since(about))
+        return FactsSnapshot(commit, self.repository.info(commit).when, facts, contents, _since(about))
 
     def _parsed(self, content: bytes) -> ClusterFacts | None:
         try:
@@ -119,18 +119,18 @@ class FactsBranch:
 
     def write(
         self,
-        known: Recorded,
+        before: FactsSnapshot,
         changed: Mapping[ClusterName, ClusterFacts],
         gone: Iterable[ClusterName] = (),
         *,
         now: datetime,
         again: bool = False,
-    ) -> Recorded:
-        """One commit with these facts; `known` itself when that changes nothing, unless it is to be said `again`.
+    ) -> FactsSnapshot:
+        """One commit with these facts; `before` itself when that changes nothing, unless it is to be said `again`.
 
-        Raises StateConflict when the branch is no longer at `known.commit`.
+        Raises StateConflict when the branch is no longer at `before.commit`.
         """
-        contents, facts = dict(known.contents), dict(known.facts)
+        contents, facts = dict(before.contents), dict(before.facts)
         for name in gone:
             contents.pop(self._form.path_of(name), None)
             facts.pop(name, None)
@@ -139,31 +139,31 @@ class FactsBranch:
             contents[self._form.path_of(name)] = emit.dump(document).encode()
             facts[name] = self._form.from_document(document)
         files: dict[str, bytes | None] = {
-            path: content for path, content in contents.items() if known.contents.get(path) != content
+            path: content for path, content in contents.items() if before.contents.get(path) != content
         }
-        files |= {path: None for path in known.contents if path not in contents}
+        files |= {path: None for path in before.contents if path not in contents}
         if not files and not again:
-            return known
+            return before
         now = now.astimezone(UTC).replace(microsecond=0)
         message = _message(sorted(changed), sorted(gone))
-        if known.commit is not None and known.since is not None and now - known.since < KEPT:
+        if before.commit is not None and before.since is not None and now - before.since < KEPT:
             commit = self.repository.commit_files(
-                self.ref, files, message, parent=known.commit, when=now, sign=self._sign
+                self.ref, files, message, parent=before.commit, when=now, sign=self._sign
             )
-            return Recorded(commit, now, facts, contents, known.since)
+            return FactsSnapshot(commit, now, facts, contents, before.since)
         files = dict(contents)
         files["README.md"] = _README.encode()
         files[_ABOUT] = emit.dump({"schemaVersion": SCHEMA_VERSION, "since": now.isoformat()}).encode()
-        if known.commit is None:
+        if before.commit is None:
             commit = self.repository.commit_files(self.ref, files, message, parent=None, when=now, sign=self._sign)
         else:
             self.repository.update_ref(_NEXT, None)
             commit = self.repository.commit_files(_NEXT, files, message, parent=None, when=now, sign=self._sign)
             self.repository.update_ref(self.ref, commit)
             self.repository.update_ref(_NEXT, None)
-        return Recorded(commit, now, facts, contents, now)
+        return FactsSnapshot(commit, now, facts, contents, now)
 
-    def keep(self, recorded: Recorded) -> str:
+    def keep(self, recorded: FactsSnapshot) -> str:
         """A decision cites these facts: keep them when the branch begins anew. Returns the ref that does."""
         assert recorded.commit is not None
         began = recorded.since or recorded.when
