@@ -4,11 +4,11 @@
     /apis/search.karmada.io/v1alpha1/proxying/karmada/proxy/PATH         all of them: `fleet`, `watch`
     /apis/search.karmada.io/v1alpha1/search/cache/PATH                   what is kept of them: `cached`
 
-scope     which clusters a question to all is about
-asking    what a door asks of members itself, in the caller's name
-reach     the connections that doors use: their own, beside those of the daemon, or an agent's
-entry     who may use which door, for what, and for how long
-relay     one request passed on and its answer passed back, as they come (`http_relay`)
+scope            which clusters a question to all is about
+member_queries   what a door asks of members itself, in the caller's name
+member_sessions  the connections that doors use: their own, beside those of the daemon, or an agent's
+entry            who may use which door, for what, and for how long
+relay            one request passed on and its answer passed back, as they come (`http_relay`)
 
 Members see the caller: every request acts as who the hub authenticated (impersonation), so that a member's RBAC decides
 what they may do there. An AccessPolicy with `proxy` decides whether they get that far.
@@ -21,7 +21,7 @@ from gitfed.http_relay.reverse import MOST
 from gitfed.hub.access.rights import Right
 from gitfed.hub.doors.cached import SearchDoor
 from gitfed.hub.doors.fleet import FleetDoor
-from gitfed.hub.doors.reach import MemberSessions
+from gitfed.hub.doors.member_sessions import MemberSessions
 from gitfed.hub.doors.relay import LARGEST, Relay
 from gitfed.hub.doors.single import SingleDoor
 from gitfed.hub.metric import Metric

@@ -28,10 +28,10 @@ from gitfed.fleet_api import request as api_request
 from gitfed.fleet_api.request import RequestInfo
 from gitfed.http_relay import passing
 from gitfed.hub import refusal, routes
-from gitfed.hub.doors import asking, entry, relay, scope
-from gitfed.hub.doors.asking import MemberAnswer
+from gitfed.hub.doors import entry, member_queries, relay, scope
 from gitfed.hub.doors.cached import SearchDoor
-from gitfed.hub.doors.reach import MemberSessions
+from gitfed.hub.doors.member_queries import MemberAnswer
+from gitfed.hub.doors.member_sessions import MemberSessions
 from gitfed.hub.doors.relay import Relay
 from gitfed.hub.doors.scope import Scope
 from gitfed.hub.doors.watch import Watch
@@ -93,7 +93,7 @@ class FleetDoor:
     # -- reads --------------------------------------------------------------------------------------------------------
 
     async def _get(self, request: web.Request, about: RequestInfo, target: str, clusters: Scope) -> web.StreamResponse:
-        answers = await asking.ask_all(request, clusters.sessions, target, _accepted(request))
+        answers = await member_queries.ask_all(request, clusters.sessions, target, _accepted(request))
         owner = _one_of(request, about, answers, clusters)
         if isinstance(owner, web.Response):
             return owner
@@ -117,7 +117,7 @@ class FleetDoor:
         bad: list[MemberAnswer] = []
         while (asked := page.ask()) is not None:
             target = _part(request, about, asked)
-            answer = await asking.ask(request, by_name[asked.cluster], target, _accepted(request))
+            answer = await member_queries.ask(request, by_name[asked.cluster], target, _accepted(request))
             if answer.good:
                 page.answered(asked, answer.body)
                 continue
@@ -134,7 +134,7 @@ class FleetDoor:
         unseen = [by_name[name] for name in page.unseen()]
         if unseen:
             first = _part(request, about, paging.Ask("", 1))
-            for answer in await asking.ask_all(request, unseen, first, _METADATA_LIST):
+            for answer in await member_queries.ask_all(request, unseen, first, _METADATA_LIST):
                 if answer.good:
                     metadata = answer.body.get("metadata") or {}
                     page.seen(answer.cluster, str(metadata.get("resourceVersion") or ""))
@@ -146,7 +146,7 @@ class FleetDoor:
         given = await _read(request)
         if given is None:
             return refusal.answer(request, 413, f"the body is larger than {_LARGEST >> 20} MiB")
-        answers = await asking.ask_all(request, clusters.sessions, target, _accepted(request), given)
+        answers = await member_queries.ask_all(request, clusters.sessions, target, _accepted(request), given)
         good = [answer for answer in answers if answer.good]
         if not good:
             return _none(request, answers)
@@ -161,7 +161,7 @@ class FleetDoor:
         if not _is_discovery(parts):
             return await self._first(request, target, clusters)
         for form in (_accepted(request), accept.JSON):
-            answers = await asking.ask_all(request, clusters.sessions, target, form)
+            answers = await member_queries.ask_all(request, clusters.sessions, target, form)
             good = [answer for answer in answers if answer.good]
             if not good:
                 return _none(request, answers)
@@ -178,7 +178,7 @@ class FleetDoor:
         why = "no cluster has it"
         for session in clusters.sessions:
             try:
-                answer = await session.begin(request.method, target, sent, seconds=asking.ANSWER)
+                answer = await session.begin(request.method, target, sent, seconds=member_queries.ANSWER)
             except ClusterError as error:
                 why = error.message
                 continue
@@ -195,7 +195,7 @@ class FleetDoor:
     async def _to_owner(
         self, request: web.Request, about: RequestInfo, target: str, clusters: Scope
     ) -> web.StreamResponse:
-        answers = await asking.ask_all(request, clusters.sessions, about.object, _METADATA)
+        answers = await member_queries.ask_all(request, clusters.sessions, about.object, _METADATA)
         owner = _one_of(request, about, answers, clusters)
         if isinstance(owner, web.Response):
             return owner

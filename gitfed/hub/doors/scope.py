@@ -14,7 +14,7 @@ from gitfed.errors import CredentialsError, NotThere
 from gitfed.fleet_api.request import RequestInfo
 from gitfed.hub.access.rights import Rights
 from gitfed.hub.doors import entry
-from gitfed.hub.doors.reach import MemberSessions
+from gitfed.hub.doors.member_sessions import MemberSessions
 from gitfed.hub.server import Hub
 from gitfed.model.fleet import Reach as Health
 

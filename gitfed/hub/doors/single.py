@@ -8,7 +8,7 @@ from gitfed.errors import CredentialsError, NotThere
 from gitfed.fleet_api import request as api_request
 from gitfed.hub import refusal, routes
 from gitfed.hub.doors import entry
-from gitfed.hub.doors.reach import MemberSessions
+from gitfed.hub.doors.member_sessions import MemberSessions
 from gitfed.hub.doors.relay import Relay
 from gitfed.hub.server import Hub
 

@@ -25,8 +25,8 @@ from gitfed.fleet_api.event_text import EventTexts
 from gitfed.fleet_api.request import RequestInfo, is_true
 from gitfed.fleet_api.watching import Merged
 from gitfed.hub import refusal, routes
-from gitfed.hub.doors import asking, relay, scope
-from gitfed.hub.doors.reach import MemberSessions
+from gitfed.hub.doors import member_queries, relay, scope
+from gitfed.hub.doors.member_sessions import MemberSessions
 from gitfed.hub.doors.scope import Scope
 from gitfed.hub.server import Hub
 
@@ -72,7 +72,7 @@ class Watch:
             failed = {
                 session.cluster: answer
                 for session, answer in zip(clusters.sessions, opened, strict=True)
-                if isinstance(answer, asking.MemberAnswer)
+                if isinstance(answer, member_queries.MemberAnswer)
             }
             if gone := next((refusing for refusing in failed.values() if refusing.status == 410), None):
                 return refusal.answer(request, 410, gone.error)
@@ -115,7 +115,7 @@ class Watch:
 
     async def _open(
         self, request: web.Request, about: RequestInfo, session: Session, told: str
-    ) -> _Stream | asking.MemberAnswer:
+    ) -> _Stream | member_queries.MemberAnswer:
         own = ("resourceVersion", _BOOKMARKS)
         query = [(name, value) for name, value in request.query.items() if name not in own]
         query.append((_BOOKMARKS, "true"))
@@ -133,26 +133,26 @@ class Watch:
         caller = routes.caller(request)
         sent = [("Accept", form), *headers.impersonation(caller.name, caller.groups)]
         try:
-            answer = await session.begin("GET", f"{path}?{urlencode(query)}", sent, seconds=asking.ANSWER)
+            answer = await session.begin("GET", f"{path}?{urlencode(query)}", sent, seconds=member_queries.ANSWER)
         except ClusterError as error:
-            return asking.MemberAnswer(session.cluster, error=error.message)
+            return member_queries.MemberAnswer(session.cluster, error=error.message)
         if answer.status == 200:
             return _Stream(session, answer, first)
         try:
             why = relay.why_refused(session, answer)
-            return asking.MemberAnswer(
+            return member_queries.MemberAnswer(
                 session.cluster,
                 0 if why else answer.status,
-                error=why or (f"cluster {session.cluster}: {await asking.said(answer)}"),
+                error=why or (f"cluster {session.cluster}: {await member_queries.said(answer)}"),
             )
         finally:
             give_up(answer)
 
     async def _listed(
         self, request: web.Request, about: RequestInfo, session: Session, form: str
-    ) -> asking.MemberAnswer:
+    ) -> member_queries.MemberAnswer:
         query = [(name, value) for name, value in request.query.items() if name in _SELECTORS]
-        return await asking.ask(request, session, f"{about.collection}?{urlencode(query)}", form)
+        return await member_queries.ask(request, session, f"{about.collection}?{urlencode(query)}", form)
 
     async def _others(
         self, request: web.Request, about: RequestInfo, watched: set[str], unseen: set[str], held: set[str]
@@ -167,7 +167,7 @@ class Watch:
             if names - watched or held - names - set(clusters.away):
                 return
             silent = [session for session in clusters.sessions if session.cluster in unseen]
-            answers = await asking.ask_all(request, silent, f"{about.collection}?limit=1", accept.JSON)
+            answers = await member_queries.ask_all(request, silent, f"{about.collection}?limit=1", accept.JSON)
             if any(answer.status for answer in answers):
                 return
             await asyncio.sleep(_LOOK)

@@ -1,10 +1,10 @@
 """Pages for people, under `/ui`: made on the server, followed live by a little script, and complete without it.
 
-frame      what stands around every page, and the rules for the browser
-ordering   what a form of a page orders
-stories    what the state branch tells of an object, read beside its page
-live       tells a page that something happened
-refusal    what stands in place of a page that is not shown
+frame           what stands around every page, and the rules for the browser
+ordering        what a form of a page orders
+object_history  what the state branch tells of an object, read beside its page
+live            tells a page that something happened
+refusal         what stands in place of a page that is not shown
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from gitfed.hub.pages import (
     refusal,
     what_if,
 )
+from gitfed.hub.pages.change_events import ChangeEvents
 from gitfed.hub.pages.frame import Frame
-from gitfed.hub.pages.happenings import ChangeEvents
 from gitfed.hub.routes import Capability, Route
 from gitfed.hub.server import Hub
 

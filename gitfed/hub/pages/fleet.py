@@ -12,8 +12,8 @@ from gitfed.hub.access.rights import Right
 from gitfed.hub.answers.desk import Desk
 from gitfed.hub.answers.moment import Moment
 from gitfed.hub.answers.sight import Sight
+from gitfed.hub.pages.change_events import ChangeEvents
 from gitfed.hub.pages.frame import Frame
-from gitfed.hub.pages.happenings import ChangeEvents
 from gitfed.hub.routes import Route
 from gitfed.model import operator_orders
 from gitfed.model.fleet import Reach

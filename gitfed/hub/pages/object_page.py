@@ -15,12 +15,12 @@ from gitfed.hub.answers import single, timeline
 from gitfed.hub.answers.desk import Desk
 from gitfed.hub.answers.moment import Moment
 from gitfed.hub.answers.sight import Sight
-from gitfed.hub.pages import annotated, copies, ordering, paging
+from gitfed.hub.pages import annotated, object_states, ordering, paging
 from gitfed.hub.pages.annotated import Line
-from gitfed.hub.pages.copies import ClusterObject, KeptObject
+from gitfed.hub.pages.change_events import ChangeEvents
 from gitfed.hub.pages.frame import Frame
-from gitfed.hub.pages.happenings import ChangeEvents
-from gitfed.hub.pages.stories import ObjectHistories, ObjectHistory
+from gitfed.hub.pages.object_history import ObjectHistories, ObjectHistory
+from gitfed.hub.pages.object_states import ClusterObject, KeptObject
 from gitfed.hub.routes import Route
 from gitfed.hub.running import Running
 from gitfed.hub.server import Hub
@@ -112,7 +112,7 @@ def _look(running: Running, now: Moment, sight: Sight, key: ObjectKey, cluster: 
     why = single.explanation(now, sight, key)
     whole = sight.whole(key.namespace)
     changes = [change for change in now.plan.changes or () if change.key == key]
-    states = copies.of(running, now.plan.bindings[key], changes)
+    states = object_states.of(running, now.plan.bindings[key], changes)
     shown = [
         _with(state, now.hidden.text(state.message) if whole else "")
         for name, state in states.items()

@@ -17,9 +17,9 @@ from gitfed.hub.access.rights import Right
 from gitfed.hub.answers.desk import Desk
 from gitfed.hub.answers.moment import Moment
 from gitfed.hub.answers.sight import Sight
-from gitfed.hub.pages import copies, paging
-from gitfed.hub.pages.copies import ClusterObject
+from gitfed.hub.pages import object_states, paging
 from gitfed.hub.pages.frame import Frame, query
+from gitfed.hub.pages.object_states import ClusterObject
 from gitfed.hub.pages.paging import Pages
 from gitfed.hub.routes import Route
 from gitfed.hub.running import Running
@@ -193,7 +193,7 @@ def _row(
     columns: tuple[ClusterName, ...],
 ) -> WorkloadRow:
     binding = now.plan.bindings[key]
-    states = copies.of(running, binding, changes)
+    states = object_states.of(running, binding, changes)
     seen = {name: state for name, state in states.items() if sight.copy(name, key.namespace)}
     wanted = [state.wanted for state in seen.values() if state.wanted is not None]
     ready = [state.ready for state in seen.values() if state.ready is not None]

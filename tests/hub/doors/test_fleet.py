@@ -13,7 +13,7 @@ import aiohttp
 import pytest
 
 from gitfed.fleet_api import versions
-from gitfed.hub.doors import asking, watch
+from gitfed.hub.doors import member_queries, watch
 from gitfed.model.fleet import ClusterFacts, Reach
 from gitfed.model.keys import CACHED_FROM_CLUSTER
 from kubesim.fleet import Fleet
@@ -223,7 +223,7 @@ async def test_clusters_that_cannot_be_asked_are_left_out_and_named(
         status, body = await ask(staged, "GET", f"{MAPS}/none")
         assert (status, body["reason"]) == (503, "ServiceUnavailable")  # what cannot be seen is not gone
         assert (await ask(staged, "GET", f"{MAPS}/a"))[0] == 200
-        monkeypatch.setattr(asking, "ANSWER", 0.3)
+        monkeypatch.setattr(member_queries, "ANSWER", 0.3)
         await fleet["m2"].faults.up()
         fleet["m2"].faults.slow(30, verb="list")
         status, text, headers = await stage.ask(staged, "GET", MAPS, token="ann")
@@ -401,7 +401,7 @@ async def test_a_watch_ends_when_a_cluster_leaves_and_the_client_lists_anew(
 async def test_a_cluster_that_hangs_in_the_middle_of_a_list_is_left_out(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:  # fmt: skip
-    monkeypatch.setattr(asking, "ANSWER", 0.3)
+    monkeypatch.setattr(member_queries, "ANSWER", 0.3)
 
     async def serve(member: Exact, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await member.head(reader)

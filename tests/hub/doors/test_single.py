@@ -14,7 +14,7 @@ import pytest
 
 from gitfed.errors import ClusterError, NotThere
 from gitfed.hub.doors import entry, relay
-from gitfed.hub.doors.reach import MemberSessions
+from gitfed.hub.doors.member_sessions import MemberSessions
 from tests.hub import stage
 from tests.hub.doors import members
 from tests.hub.doors.exec_answers import echo, says, status_of
