@@ -255,7 +255,7 @@ ODD = ("m1", "a")
 
 def test_an_unforeseen_exception_names_its_class_and_place_and_nothing_else() -> None:
     try:
-        source.read(SECRET, memory=None, held={})  # type: ignore[arg-type]
+        source.read(SECRET, memory=None)  # type: ignore[arg-type]
     except Exception as error:  # noqa: BLE001
         found = errors.Unforeseen.of(ExceptionGroup("several", [error]))
     assert re.fullmatch(r"unexpected \w+ at \w+\.py:\d+", found.message)
