@@ -18,6 +18,9 @@ TUNNEL: Final = "SPDY/3.1+portforward.k8s.io"
 PROTOCOLS: Final = ("v5.channel.k8s.io", "v4.channel.k8s.io", TUNNEL)
 _TYPED, _PRINTED, _COMPLAINTS, _STATUS, _CLOSE = 0, 1, 2, 3, 255
 _PIECE: Final = 32 * 1024
+_START: Final = 0.1
+"""Seconds until a session begins. A container runtime takes longer to start a command, and kubectl drops what comes
+before it has opened its own end of each stream."""
 
 
 async def serve(raw: web.BaseRequest, session: Session) -> web.StreamResponse:
@@ -54,6 +57,8 @@ async def serve(raw: web.BaseRequest, session: Session) -> web.StreamResponse:
 
     async def work() -> None:
         streams = Streams(read, lambda data: write(_PRINTED, data), lambda data: write(_COMPLAINTS, data))
+        if socket.ws_protocol != TUNNEL:
+            await asyncio.sleep(_START)
         status = await session(streams)
         if socket.ws_protocol != TUNNEL:
             await write(_STATUS, orjson.dumps(status))
