@@ -33,7 +33,7 @@ from tests.e2e.world import deployment, policy, settings
 AGENTS, OBJECTS, QUIET = 1000, 200, 60.0
 _LIFE = timedelta(days=1)
 _PATIENCE = 600.0
-_STILL = 3.0
+_STILL = 12.0
 """Seconds in which no message is exchanged and the hub does next to nothing, after which a stage is over."""
 _IDLE = 0.05
 """Part of a core."""
