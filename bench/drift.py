@@ -36,7 +36,7 @@ async def run() -> list[tuple[str, str]]:
                 if event == "result" and value[0].drift and value[1].outcome == "configured":
                     repaired[value[0].cluster, value[0].key.name] = time.perf_counter()
 
-            options = wiring.Options(str(repo), data_dir=folder / "data", kubeconfig=(kubeconfig,))
+            options = wiring.DaemonOptions(str(repo), data_dir=folder / "data", kubeconfig=(kubeconfig,))
             engine = await asyncio.to_thread(wiring.make_engine, options, listener=listen)
             work = asyncio.create_task(run_cycles(engine, poll=lambda: 60.0))
             snapshot = engine.reader.read(engine.reader.newest(), None, {})

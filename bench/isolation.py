@@ -82,7 +82,7 @@ async def rolled_out(names: list[str], port: int) -> tuple[str, float]:
                     if not left:
                         done.set()
 
-            options = wiring.Options(str(repo), data_dir=folder / "data", kubeconfig=(kubeconfig,))
+            options = wiring.DaemonOptions(str(repo), data_dir=folder / "data", kubeconfig=(kubeconfig,))
             engine = await asyncio.to_thread(wiring.make_engine, options, listener=listen)
             work = asyncio.create_task(run_cycles(engine, poll=lambda: 60.0))
             async with asyncio.timeout(120):

@@ -110,7 +110,7 @@ async def run() -> list[tuple[str, str]]:
         port = free_port()
         url = f"https://127.0.0.1:{port}"
         credentials = enrol(place.folder / "pulled" / "hub", NAMES, place.folder / "agents")
-        options = wiring.Options(str(place.bare), data_dir=place.folder / "bare", kubeconfig=(place.kubeconfig,))
+        options = wiring.DaemonOptions(str(place.bare), data_dir=place.folder / "bare", kubeconfig=(place.kubeconfig,))
         engine = await asyncio.to_thread(wiring.make_engine, options)
         snapshot = engine.reader.read(engine.reader.newest(), None, {})
         with agents(place, url, credentials) as ports:

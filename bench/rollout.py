@@ -44,7 +44,7 @@ def git(folder: Path, *arguments: str) -> None:
     subprocess.run(["git", "-c", "user.name=b", "-c", "user.email=b@e", *arguments], cwd=folder, check=True)
 
 
-async def bare_loop(options: wiring.Options, repo: Any, namespace: str) -> float:
+async def bare_loop(options: wiring.DaemonOptions, repo: Any, namespace: str) -> float:
     """Seconds for the same objects, in a namespace of their own."""
     sessions = [wiring.open_sessions(options)(repo.clusters[name]) for name in NAMES]
     bodies = [json.loads(deployment(f"d{n}", namespace=namespace)) for n in range(COUNT)]
@@ -72,7 +72,9 @@ async def run() -> list[tuple[str, str]]:
         async with clusters(NAMES, folder) as (what, kubeconfig):
             (folder / "repo").mkdir()
             repo = repository(folder / "repo")
-            options = wiring.Options(str(repo), data_dir=folder / "data", kubeconfig=(kubeconfig,), timing=Timing())
+            options = wiring.DaemonOptions(
+                str(repo), data_dir=folder / "data", kubeconfig=(kubeconfig,), timing=Timing()
+            )
             moments: dict[str, float] = {}
 
             def listen(event: str, value: Any) -> None:
@@ -81,7 +83,9 @@ async def run() -> list[tuple[str, str]]:
                 if event == "result" and value[0].key.kind == "Deployment":
                     moments["last"] = time.perf_counter()
 
-            engine = wiring.make_engine(wiring.Options(str(repo), data_dir=folder / "other", kubeconfig=(kubeconfig,)))
+            engine = wiring.make_engine(
+                wiring.DaemonOptions(str(repo), data_dir=folder / "other", kubeconfig=(kubeconfig,))
+            )
             snapshot = engine.reader.read(engine.reader.newest(), None, {})
             before = await bare_loop(options, snapshot, "bare-1")
             done = await apply_once.apply_once(options, apply_once.Order(120, wait=False), listener=listen)

@@ -33,7 +33,7 @@ async def run() -> list[tuple[str, str]]:
             async with clusters(NAMES, folder) as (what, kubeconfig):
                 (folder / "repo").mkdir()
                 repo = repository(folder / "repo", count=1000)
-                options = wiring.Options(str(repo), data_dir=folder / "data", kubeconfig=(kubeconfig,))
+                options = wiring.DaemonOptions(str(repo), data_dir=folder / "data", kubeconfig=(kubeconfig,))
                 engine = await asyncio.to_thread(wiring.make_engine, options)
                 work = asyncio.create_task(run_cycles(engine, poll=lambda: 2.0))
                 while not engine.settled():

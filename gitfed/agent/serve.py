@@ -29,7 +29,7 @@ log = logging.getLogger("gitfed.agent")
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class AgentOptions:
     hub: Hub
     kubeconfig: tuple[Path, ...] = ()
     """() means the pod's own service account."""
@@ -40,7 +40,7 @@ class Options:
     health_address: str = "127.0.0.1:0"
 
 
-async def run(options: Options, *, started: Callable[[int], None] = lambda port: None) -> signal.Signals:
+async def run(options: AgentOptions, *, started: Callable[[int], None] = lambda port: None) -> signal.Signals:
     """Until SIGTERM or SIGINT, which it returns. `started` hears the port of the health endpoint. Raises InputError,
     UsageError."""
     cluster = options.hub.cluster()
@@ -78,7 +78,7 @@ def _settle(stop: asyncio.Future[signal.Signals], name: signal.Signals) -> None:
         stop.set_result(name)
 
 
-async def _rotate(options: Options, cluster: ClusterName) -> None:
+async def _rotate(options: AgentOptions, cluster: ClusterName) -> None:
     """Renew the certificate in its Secret when this is a pod, else in its folder."""
     hub, folder = options.hub, options.hub.credentials
     address = hub.url.removeprefix("https://").rstrip("/")
@@ -90,12 +90,12 @@ async def _rotate(options: Options, cluster: ClusterName) -> None:
         await rotation.Rotation(address, cluster, folder, keep).run()
 
 
-def _into_cluster(options: Options, name: ClusterName) -> Callable[[], Session]:
+def _into_cluster(options: AgentOptions, name: ClusterName) -> Callable[[], Session]:
     """For who comes through the hub's doors: beside the keeper's, so that neither waits for the other."""
     return lambda: _sessions(options, as_sent=True)(declared(name, None))
 
 
-def _sessions(options: Options, *, as_sent: bool = False) -> Callable[[Cluster], Session]:
+def _sessions(options: AgentOptions, *, as_sent: bool = False) -> Callable[[Cluster], Session]:
     """The way into the cluster around us, or that of a kubeconfig."""
 
     if not options.kubeconfig:
@@ -105,7 +105,7 @@ def _sessions(options: Options, *, as_sent: bool = False) -> Callable[[Cluster],
     return lambda cluster: _opened(cluster.metadata.name, annotations, options, as_sent=as_sent)
 
 
-def _opened(name: ClusterName, annotations: dict[str, str], options: Options, *, as_sent: bool = False) -> Session:
+def _opened(name: ClusterName, annotations: dict[str, str], options: AgentOptions, *, as_sent: bool = False) -> Session:
     """Raises CredentialsError. Not by `daemon.wiring`: an agent holds no engine, no Git and no state in memory."""
     cluster = declared(name, None)
     metadata = cluster.metadata.model_copy(update={"annotations": annotations})

@@ -188,12 +188,12 @@ def in_use(repo: RepoSnapshot, given: Inputs, credentials: Credentials, plan: Pl
     return asyncio.run(wiring.in_use(repo, wiring_options(given, credentials), plan))
 
 
-def wiring_options(given: Inputs, credentials: Credentials) -> wiring.Options:
+def wiring_options(given: Inputs, credentials: Credentials) -> wiring.DaemonOptions:
     from gitfed.daemon import wiring
 
     when = given.now
     settings: dict[str, Any] = {} if when is None else {"now": lambda: when}
-    return wiring.Options(
+    return wiring.DaemonOptions(
         repo=given.repo or str(Path.cwd()),
         branch=given.rev or None,
         kubeconfig=kubeconfig_paths(credentials),

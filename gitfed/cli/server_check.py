@@ -22,7 +22,7 @@ _AT_ONCE = 8
 _ACTS = (Action.CREATE, Action.UPDATE, Action.DELETE)
 
 
-async def run(repo: RepoSnapshot, plan: Plan, settings: wiring.Options) -> list[ApplyResult]:
+async def run(repo: RepoSnapshot, plan: Plan, settings: wiring.DaemonOptions) -> list[ApplyResult]:
     """In the plan's order. A cluster that cannot be reached fails its own changes and nobody else's."""
     lists: dict[str, list[Change]] = {}
     for change in plan.changes or ():

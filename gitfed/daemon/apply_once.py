@@ -11,7 +11,7 @@ from typing import Any
 
 from gitfed.daemon.cycle import Engine
 from gitfed.daemon.loop import run_cycles
-from gitfed.daemon.wiring import Options, data_dir, make_engine
+from gitfed.daemon.wiring import DaemonOptions, data_dir, make_engine
 from gitfed.edges import lock
 from gitfed.errors import InputError
 from gitfed.model.base import ClusterName
@@ -49,7 +49,7 @@ class Order:
 
 
 async def apply_once(
-    options: Options,
+    options: DaemonOptions,
     order: Order,
     *,
     listener: Callable[[str, Any], None] = lambda event, value: None,

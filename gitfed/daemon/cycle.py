@@ -30,7 +30,7 @@ from gitfed.daemon.cycle_report import CycleReport
 from gitfed.daemon.descheduler import Descheduler
 from gitfed.daemon.fleet.fleet import Fleet
 from gitfed.daemon.fleet.look_for import look_for
-from gitfed.daemon.fleet.members import Options
+from gitfed.daemon.fleet.members import MemberOptions
 from gitfed.daemon.push_queue import Records
 from gitfed.daemon.reminders import Reminders
 from gitfed.daemon.state_store import Memory
@@ -76,7 +76,7 @@ class Engine:
         records: Records,
         open_session: Callable[[Cluster], Session],
         interpreter: Callable[[RepoSnapshot, Find], Interpreter],
-        options: Options | None = None,
+        options: MemberOptions | None = None,
         *,
         review: Callable[[Plan], None] | None = None,
         listener: Callable[[str, Any], None] = lambda event, value: None,
@@ -87,7 +87,7 @@ class Engine:
         `interpreter` makes what knows the kinds of a commit; what webhooks answered is looked up with its second
         argument.
         """
-        self.options = options or Options()
+        self.options = options or MemberOptions()
         self.plan: Plan | None = None
         self.last_cycle: float = 0.0
         """time.monotonic() of the last finished cycle: what the liveness endpoint looks at."""

@@ -32,7 +32,7 @@ REFS = LeaseTiming(lease=60, renew=40, retry=15)
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class LeaderOptions:
     """How several daemons agree."""
 
     lock: str

@@ -18,7 +18,7 @@ from pathlib import Path
 from gitfed import errors
 from gitfed.daemon import results
 from gitfed.daemon.fleet.fleet import Fleet
-from gitfed.daemon.fleet.members import Options
+from gitfed.daemon.fleet.members import MemberOptions
 from gitfed.daemon.push_queue import Records, Sending
 from gitfed.daemon.statuses import Statuses
 from gitfed.documents import state_commits
@@ -53,7 +53,7 @@ class Memory:
         fleet: Fleet,
         statuses: Statuses,
         answers: Answers,
-        options: Options,
+        options: MemberOptions,
         wake: Callable[[], None],
     ) -> None:
         self.decisions = Decisions(known=False)

@@ -22,7 +22,7 @@ from gitfed.daemon import clock, leader, observe_once
 from gitfed.daemon.cycle import Engine
 from gitfed.daemon.facts_record import FactsRecord
 from gitfed.daemon.fleet.cluster_health import Timing
-from gitfed.daemon.fleet.members import Options as EngineOptions
+from gitfed.daemon.fleet.members import MemberOptions
 from gitfed.daemon.fleet.pulled.member import LEASE
 from gitfed.daemon.push_queue import Records
 from gitfed.daemon.record import Record
@@ -50,7 +50,7 @@ log = logging.getLogger("gitfed")
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class DaemonOptions:
     """What the command line says about this process; what the repository says is in its Federation."""
 
     repo: str
@@ -79,14 +79,14 @@ class Options:
     """host:port of the liveness and readiness endpoint; "" for none."""
     adopt: frozenset[str] = frozenset()
     """Clusters to take over although their inventory is damaged or belongs to another repository."""
-    leader: leader.Options | None = None
+    leader: leader.LeaderOptions | None = None
     """How several daemons of one repository agree who works; None: this is the only one."""
     now: Callable[[], datetime] = field(default_factory=lambda: clock.Steady().now)
     telemetry: Telemetry = field(default_factory=Telemetry)
     """Counts over the life of this process, whatever becomes of engines and connections."""
 
 
-def data_dir(options: Options) -> Path:
+def data_dir(options: DaemonOptions) -> Path:
     """Where this process keeps its clone, its state and its cache."""
     if options.data_dir is not None:
         return options.data_dir
@@ -98,12 +98,12 @@ def data_dir(options: Options) -> Path:
     return _state_home() / hashlib.sha256(location.encode()).hexdigest()[:16]
 
 
-def state_key(options: Options) -> Path:
+def state_key(options: DaemonOptions) -> Path:
     """The private key with which this process signs what it writes on the state and facts branches."""
     return options.state_key or data_dir(options) / "state-key"
 
 
-def signs(options: Options) -> Path:
+def signs(options: DaemonOptions) -> Path:
     """Where processes of this user that follow the same repository find each other, whatever their data directory."""
     location = options.repo if git.is_url(options.repo) else str(git.find_root(Path(options.repo)))
     return _state_home() / "following" / hashlib.sha256(location.encode()).hexdigest()[:16]
@@ -113,7 +113,7 @@ def _state_home() -> Path:
     return Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state") / "gitfed"
 
 
-def open_sessions(options: Options, *, as_sent: bool = False) -> Callable[[Cluster], Session]:
+def open_sessions(options: DaemonOptions, *, as_sent: bool = False) -> Callable[[Cluster], Session]:
     """How a member reaches its cluster. Raises CredentialsError when called for one without usable credentials."""
     sources = _sources(options)
     fence = options.leader.fence if options.leader is not None else None
@@ -142,7 +142,7 @@ def open_sessions(options: Options, *, as_sent: bool = False) -> Callable[[Clust
     return open_session
 
 
-def open_doors(options: Options) -> Callable[[Cluster, Counter[tuple[str, str, str]]], Session]:
+def open_doors(options: DaemonOptions) -> Callable[[Cluster, Counter[tuple[str, str, str]]], Session]:
     """How callers of the hub reach a cluster: whoever leads, they write in their own name, and bodies stay as sent."""
     open_session = open_sessions(replace(options, leader=None), as_sent=True)
 
@@ -154,7 +154,7 @@ def open_doors(options: Options) -> Callable[[Cluster, Counter[tuple[str, str, s
     return open_door
 
 
-def has_credentials(options: Options, cluster: Cluster) -> bool:
+def has_credentials(options: DaemonOptions, cluster: Cluster) -> bool:
     """Whether this process could reach a cluster, as far as its own files tell."""
     try:
         credentials.resolve(cluster, _sources(options))
@@ -163,7 +163,7 @@ def has_credentials(options: Options, cluster: Cluster) -> bool:
     return True
 
 
-def _sources(options: Options) -> credentials.CredentialSources:
+def _sources(options: DaemonOptions) -> credentials.CredentialSources:
     return credentials.CredentialSources(
         kubeconfig=options.kubeconfig,
         credentials_dir=options.credentials_dir,
@@ -172,7 +172,7 @@ def _sources(options: Options) -> credentials.CredentialSources:
 
 
 def make_engine(
-    options: Options,
+    options: DaemonOptions,
     *,
     review: Callable[[Plan], None] | None = None,
     listener: Callable[[str, Any], None] = lambda event, value: None,
@@ -206,7 +206,7 @@ def make_engine(
         trust=believed,
     )
     kind = leading.ONE_SHOT if one_shot else leading.DAEMON
-    engine_options = EngineOptions(
+    engine_options = MemberOptions(
         timing=options.timing,
         concurrency=options.concurrency,
         adopt=options.adopt,
@@ -245,7 +245,7 @@ def _opened_clone(path: Path) -> git.Repository:
     return git.Repository.create(path)
 
 
-def _opened(options: Options, reading: Callable[[Reader], None]) -> tuple[git.Repository, Reader, Any, str]:
+def _opened(options: DaemonOptions, reading: Callable[[Reader], None]) -> tuple[git.Repository, Reader, Any, str]:
     """This process's clone, the reader of its source, `spec.state`, and where the state lives. Raises SourceError."""
     folder = data_dir(options)
     clone = _clone(folder / "clone.git")
@@ -275,7 +275,7 @@ def _opened(options: Options, reading: Callable[[Reader], None]) -> tuple[git.Re
 
 
 def make_lock(
-    options: Options, how: leader.Options, *, reading: Callable[[Reader], None] = lambda reader: None
+    options: DaemonOptions, how: leader.LeaderOptions, *, reading: Callable[[Reader], None] = lambda reader: None
 ) -> election.Lock:
     """Where daemons agree who leads. Raises SourceError, CredentialsError."""
     if how.lock == "git":
@@ -284,7 +284,7 @@ def make_lock(
     return lease.LeaseLock(open_host(options, "leader-election", how.context), namespace=how.namespace, name=how.name)
 
 
-def open_host(options: Options, purpose: str, context: str = "") -> Session:
+def open_host(options: DaemonOptions, purpose: str, context: str = "") -> Session:
     """A way to the cluster around this pod, or to that of a context, which need not be one of the fleet's. Raises
     CredentialsError."""
     # Without a fence: the lock itself is written by who does not lead yet.
@@ -307,7 +307,7 @@ def _settings(reader: Reader) -> Any:
 
 
 async def observe(
-    repo: RepoSnapshot, options: Options, *, capacity: bool | None = None, count: Count = unheard
+    repo: RepoSnapshot, options: DaemonOptions, *, capacity: bool | None = None, count: Count = unheard
 ) -> FleetSnapshot:
     """What the clusters hold now; nothing is written. `capacity`: read nodes and pods; None: if a policy needs it."""
     return await observe_once.look(
@@ -315,6 +315,6 @@ async def observe(
     )
 
 
-async def in_use(repo: RepoSnapshot, options: Options, plan: Plan) -> retained_objects.InUse:
+async def in_use(repo: RepoSnapshot, options: DaemonOptions, plan: Plan) -> retained_objects.InUse:
     """What the plan would delete and an apply will not: see `observe_once.in_use`."""
     return await observe_once.in_use(repo, open_sessions(options), plan)

@@ -32,7 +32,7 @@ _URL = "url"
 _TRUSTED = "trusted.crt"
 
 
-def folder(options: wiring.Options) -> Path:
+def folder(options: wiring.DaemonOptions) -> Path:
     """Where the hub keeps its authority."""
     return wiring.data_dir(options) / "hub"
 
@@ -54,7 +54,7 @@ def written_authorities(place: Path) -> bytes:
 
 
 @contextlib.asynccontextmanager
-async def serving(options: wiring.Options, hub_options: HubOptions, running: Running) -> AsyncIterator[Hub]:
+async def serving(options: wiring.DaemonOptions, hub_options: HubOptions, running: Running) -> AsyncIterator[Hub]:
     """The hub while it listens. Raises InputError, UsageError, CredentialsError, and ClusterError in a pod."""
     place = folder(options)
     place.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -92,7 +92,7 @@ async def serving(options: wiring.Options, hub_options: HubOptions, running: Run
         await server.stop()
 
 
-def change_ledger(options: wiring.Options, how: Callable[[Ledger], tuple[Ledger, T]]) -> T:
+def change_ledger(options: wiring.DaemonOptions, how: Callable[[Ledger], tuple[Ledger, T]]) -> T:
     """What a command beside a hub changes in its ledger, wherever that is kept. Blocks. Raises InputError, UsageError,
     ClusterError."""
     place = folder(options)
@@ -114,24 +114,26 @@ def change_ledger(options: wiring.Options, how: Callable[[Ledger], tuple[Ledger,
     return asyncio.run(change())
 
 
-def _authentication(options: wiring.Options, hub_options: HubOptions, ledger: LedgerStore | None) -> Authentication:
+def _authentication(
+    options: wiring.DaemonOptions, hub_options: HubOptions, ledger: LedgerStore | None
+) -> Authentication:
     agents = Agents(ledger) if ledger is not None else None
     return Authentication(Sessions(), _tokens(options, hub_options), agents)
 
 
-def _shared_namespace(options: wiring.Options) -> str:
+def _shared_namespace(options: wiring.DaemonOptions) -> str:
     """Where replicas in a cluster keep what they share; "": this one shares nothing."""
     if not pod.runs_here():
         return ""
     return pod.namespace() or (options.leader.namespace if options.leader is not None else "")
 
 
-def _ledger_of(options: wiring.Options, namespace: str) -> SharedLedger:
+def _ledger_of(options: wiring.DaemonOptions, namespace: str) -> SharedLedger:
     session = wiring.open_host(options, "hub-agents")
     return SharedLedger(SecretDocument(session, namespace=namespace, name=shared_ledger.NAME, key=shared_ledger.KEY))
 
 
-async def _shared_ledger(options: wiring.Options, place: Path, namespace: str) -> LedgerStore:
+async def _shared_ledger(options: wiring.DaemonOptions, place: Path, namespace: str) -> LedgerStore:
     shared = _ledger_of(options, namespace)
     try:
         ledger = await shared_ledger.settle(place, shared)
@@ -143,7 +145,7 @@ async def _shared_ledger(options: wiring.Options, place: Path, namespace: str) -
     return ledger
 
 
-async def _share_authority(options: wiring.Options, place: Path, namespace: str) -> None:
+async def _share_authority(options: wiring.DaemonOptions, place: Path, namespace: str) -> None:
     """Replicas in a cluster have one authority: what one of them signed, the others take."""
     secret = AuthoritySecret(
         wiring.open_host(options, "hub-authority"), namespace=namespace, name=shared_authority.NAME
@@ -154,7 +156,7 @@ async def _share_authority(options: wiring.Options, place: Path, namespace: str)
         await secret.close()
 
 
-def _tokens(options: wiring.Options, hub_options: HubOptions) -> tuple[Tokens, ...]:
+def _tokens(options: wiring.DaemonOptions, hub_options: HubOptions) -> tuple[Tokens, ...]:
     tokens: list[Tokens] = []
     if hub_options.oidc is not None:
         tokens.append(OidcTokens(oidc.Issuer(hub_options.oidc)))

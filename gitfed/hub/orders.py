@@ -211,7 +211,7 @@ async def ordered_by(
     return given
 
 
-def book_of(options: wiring.Options) -> Callable[[RepoSnapshot], OrderBook]:
+def book_of(options: wiring.DaemonOptions) -> Callable[[RepoSnapshot], OrderBook]:
     """Where the orders of this daemon are written: where a person's are, signed with the daemon's key."""
 
     def made(repo: RepoSnapshot) -> OrderBook:

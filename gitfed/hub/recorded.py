@@ -39,7 +39,7 @@ class _Seen:
 class RecordedFleet:
     """Call `run` as a task. Everything is as of the last look."""
 
-    def __init__(self, options: wiring.Options, *, alone: bool = False) -> None:
+    def __init__(self, options: wiring.DaemonOptions, *, alone: bool = False) -> None:
         """`alone`: there is never an engine in this process (`gitfed hub`)."""
         self.alone = alone
         self._options = options

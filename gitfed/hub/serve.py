@@ -17,7 +17,7 @@ from gitfed import errors
 from gitfed.daemon import commit_status, leader, wiring
 from gitfed.daemon.cycle import Engine
 from gitfed.daemon.loop import run_cycles
-from gitfed.daemon.wiring import Options
+from gitfed.daemon.wiring import DaemonOptions
 from gitfed.edges import git, repository_watch
 from gitfed.edges import lock as locks
 from gitfed.edges.forge import Forge
@@ -42,7 +42,7 @@ _RETRY = 2.0
 
 
 async def run(
-    options: Options,
+    options: DaemonOptions,
     *,
     started: Callable[[Engine, int], None] = lambda engine, port: None,
     forge: Forge | None = None,
@@ -114,7 +114,7 @@ async def run(
 
 
 async def hub_alone(
-    options: Options, hub: HubOptions, *, listening: Callable[[Hub], None] = lambda hub: None
+    options: DaemonOptions, hub: HubOptions, *, listening: Callable[[Hub], None] = lambda hub: None
 ) -> signal.Signals:
     """The hub without an engine: until SIGTERM or SIGINT, which it returns. It shows what is recorded in Git."""
     running = Running(RecordedFleet(options, alone=True))
@@ -131,8 +131,8 @@ async def hub_alone(
 
 
 async def _lead(
-    options: Options,
-    how: leader.Options,
+    options: DaemonOptions,
+    how: leader.LeaderOptions,
     stop: asyncio.Future[signal.Signals],
     running: Running,
     follow: Callable[[], Awaitable[None]],
@@ -169,7 +169,7 @@ async def _lead(
 
 
 async def _follow(
-    options: Options, stop: asyncio.Future[signal.Signals], running: Running, started: Callable[[Engine], None]
+    options: DaemonOptions, stop: asyncio.Future[signal.Signals], running: Running, started: Callable[[Engine], None]
 ) -> None:
     """Make an engine and let it turn, until `stop` or until cancelled; what is under way is finished first, unless the
     engine was told that somebody else leads."""
@@ -251,7 +251,7 @@ async def _watch(path: Path, engine: Engine) -> None:
         log.warning("the repository is not watched, only polled", extra={"error": str(error)})
 
 
-def _interval(engine: Engine, options: Options, polling: Polling) -> float:
+def _interval(engine: Engine, options: DaemonOptions, polling: Polling) -> float:
     """±10 % so that many daemons do not ask one server at the same moment."""
     seconds = options.interval
     if seconds is None:

@@ -37,7 +37,7 @@ def own_keys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_the_key_is_made_once_and_printed_as_lines_to_commit(fleet: Path, own_keys: Path) -> None:
     first = gitfed("state", "key")
     assert first.code == 0, first.err
-    path = wiring.state_key(wiring.Options(repo=str(fleet)))
+    path = wiring.state_key(wiring.DaemonOptions(repo=str(fleet)))
     assert own_keys in path.parents
     public = subprocess.run(["ssh-keygen", "-y", "-f", str(path)], check=True, capture_output=True, text=True).stdout
     *head, line = first.out.splitlines()

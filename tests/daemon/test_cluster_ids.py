@@ -11,7 +11,7 @@ from gitfed.agent_protocol.replica import Change
 from gitfed.daemon import results
 from gitfed.daemon.fleet.cluster_ids import ClusterIds
 from gitfed.daemon.fleet.fleet import Fleet
-from gitfed.daemon.fleet.members import Options
+from gitfed.daemon.fleet.members import MemberOptions
 from gitfed.daemon.fleet.pulled.member import PulledMember
 from gitfed.model.base import ClusterName
 from gitfed.model.fleet import ClusterLive
@@ -25,7 +25,10 @@ class Stage:
     def __init__(self, recorded: Collection[ClusterName] = ()) -> None:
         self.recorded = recorded
         self.fleet = Fleet(
-            lambda declared: pytest.fail("nobody reaches it"), Options(now=lambda: NOW), int, lambda event, value: None
+            lambda declared: pytest.fail("nobody reaches it"),
+            MemberOptions(now=lambda: NOW),
+            int,
+            lambda event, value: None,
         )
         self.declare(*NAMES)
 

@@ -29,7 +29,7 @@ def _repository(folder: Path) -> tuple[Path, str]:
 
 async def test_clusters_that_wake_the_loop_all_the_time_put_off_no_poll(tmp_path: Path) -> None:
     repo, first = await asyncio.to_thread(_repository, tmp_path)
-    engine = wiring.make_engine(wiring.Options(f"file://{repo}", data_dir=tmp_path / "data"))
+    engine = wiring.make_engine(wiring.DaemonOptions(f"file://{repo}", data_dir=tmp_path / "data"))
     assert engine.reader.remote
 
     async def wake() -> None:

@@ -138,7 +138,7 @@ def _repository(folder: Path) -> Path:
 
 async def _carry_out(repository: Path, kubeconfig: Path, data: Path) -> None:
     """Everything, and then a deletion."""
-    settings = wiring.Options(repo=str(repository), kubeconfig=(kubeconfig,), data_dir=data, push_state=False)
+    settings = wiring.DaemonOptions(repo=str(repository), kubeconfig=(kubeconfig,), data_dir=data, push_state=False)
     for change in ("all", "less"):
         if change == "less":
             (repository / "apps" / "shop" / "migrate.yaml").unlink()

@@ -78,7 +78,7 @@ class Stage:
 
     @contextlib.asynccontextmanager
     async def engine(self) -> AsyncIterator[Engine]:
-        options = wiring.Options(
+        options = wiring.DaemonOptions(
             repo=str(self.repo), data_dir=self.directory / "data", kubeconfig=(self.faulty.kubeconfig,),
             timing=Timing(0.2, recorded_facts.Thresholds(0.2, 0.2)),
         )  # fmt: skip

@@ -18,7 +18,7 @@ EVIL = "https://evil.example/state.git"
 
 def state_at(place: Place, trusted_keys: Path | None = None) -> str:
     """Where a daemon that starts now reads and writes its state."""
-    options = wiring.Options(str(place.work), data_dir=place.folder / "data", trusted_keys=trusted_keys)
+    options = wiring.DaemonOptions(str(place.work), data_dir=place.folder / "data", trusted_keys=trusted_keys)
     return wiring._opened(options, place.readers.append)[3]
 
 

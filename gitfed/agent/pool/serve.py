@@ -57,7 +57,7 @@ class LeasePlace:
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class PoolMemberOptions:
     hub: Hub
     pool: str
     ways: CredentialSources
@@ -70,7 +70,7 @@ class Options:
     member: str = field(default_factory=lambda: f"{socket.gethostname()}_{os.getpid()}_{uuid.uuid4().hex[:8]}")
 
 
-async def run(options: Options, *, started: Callable[[int], None] = lambda port: None) -> signal.Signals:
+async def run(options: PoolMemberOptions, *, started: Callable[[int], None] = lambda port: None) -> signal.Signals:
     """Until SIGTERM or SIGINT, which it returns; then others get what it held. Raises InputError, UsageError,
     CredentialsError."""
     _check(options)
@@ -109,7 +109,7 @@ def _settle(stop: asyncio.Future[signal.Signals], name: signal.Signals) -> None:
         stop.set_result(name)
 
 
-def _check(options: Options) -> None:
+def _check(options: PoolMemberOptions) -> None:
     """Raises InputError, UsageError."""
     agent = options.hub.agent()
     if agent != agent_identity.of_pool(options.pool):
@@ -122,7 +122,7 @@ def _check(options: Options) -> None:
 
 
 class _Member:
-    def __init__(self, options: Options) -> None:
+    def __init__(self, options: PoolMemberOptions) -> None:
         self._options = options
         place, timing = options.leases, options.lease_timing
         namespace = place.namespace or rotation.own_namespace() or NAMESPACE
@@ -177,7 +177,7 @@ class _Member:
         )
 
 
-async def _rotate(options: Options) -> None:
+async def _rotate(options: PoolMemberOptions) -> None:
     """Renew the certificate in the pool's Secret when this is a pod, else in its folder. Each member does: what one
     gets does not end what another one shows."""
     hub, folder = options.hub, options.hub.credentials

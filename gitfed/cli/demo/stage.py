@@ -165,7 +165,7 @@ class Stage:
         from gitfed.hub.options import HubOptions
 
         ready: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-        settings = wiring.Options(
+        settings = wiring.DaemonOptions(
             repo=str(self.place / "fleet.git"),
             kubeconfig=(kubeconfig,),
             data_dir=self.place / "data",

@@ -22,7 +22,7 @@ from gitfed.daemon.fleet.drift import Assessor
 from gitfed.daemon.fleet.live_state import Copies
 from gitfed.daemon.fleet.member_context import MemberContext
 from gitfed.daemon.fleet.member_protocol import ClusterMember, Expected, Repairs, news_in, unlike_in
-from gitfed.daemon.fleet.members import Options, new_member, way_to
+from gitfed.daemon.fleet.members import MemberOptions, new_member, way_to
 from gitfed.daemon.fleet.outcomes import Outcomes
 from gitfed.daemon.fleet.pulled.member import PulledMember
 from gitfed.daemon.fleet.reconcile import Reconciler
@@ -62,7 +62,7 @@ class Fleet:
     def __init__(
         self,
         open_session: Callable[[Cluster], Session],
-        options: Options,
+        options: MemberOptions,
         wake: Callable[[], None],
         listener: Callable[[str, Any], None],
     ) -> None:

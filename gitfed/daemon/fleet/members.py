@@ -21,7 +21,7 @@ from gitfed.model.declared.cluster import Cluster
 
 
 @dataclass(slots=True)
-class Options:
+class MemberOptions:
     timing: Timing = field(default_factory=Timing)
     concurrency: int = 16
     lease: float = LEASE
@@ -41,7 +41,7 @@ def new_member(
     open_session: Callable[[Cluster], Session],
     upward: FleetCallbacks,
     context: MemberContext,
-    options: Options,
+    options: MemberOptions,
 ) -> ClusterMember:
     # Agents listen to daemons alone: what is carried out once by hand goes into a pool's clusters directly.
     by_hand = leader.kind(options.leader) == leader.ONE_SHOT

@@ -44,7 +44,7 @@ async def embedded(
 
 
 def reached(staged: Staged, kubeconfig: Path) -> None:
-    staged.hub.open_session = wiring.open_doors(wiring.Options(repo=".", kubeconfig=(kubeconfig,)))
+    staged.hub.open_session = wiring.open_doors(wiring.DaemonOptions(repo=".", kubeconfig=(kubeconfig,)))
 
 
 def commit(staged: Staged, repo: RepoSnapshot) -> None:

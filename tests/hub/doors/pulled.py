@@ -71,7 +71,7 @@ async def agent(
     lead(staged, member)
     hub = Hub(staged.url, await asyncio.to_thread(credentials, folder, name))
     config = kubeconfig or folder / "kubeconfig"
-    ways = Streams(hub, serve._into_cluster(serve.Options(hub, kubeconfig=(config,)), name))
+    ways = Streams(hub, serve._into_cluster(serve.AgentOptions(hub, kubeconfig=(config,)), name))
     dial = Dial(hub, keeper, ways if streams else None)
     made = Agent(member, dial, ways, hub, asyncio.create_task(dial.run()))
     try:

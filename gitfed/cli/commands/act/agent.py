@@ -188,7 +188,7 @@ def command(
     kubeconfigs = (access.kubeconfig,) if access.kubeconfig is not None else ()
     if not pool:
         _check_no_pool(access, leases)
-        alone = serve.Options(hub, kubeconfigs, access.context, access.concurrency, timing, health_address)
+        alone = serve.AgentOptions(hub, kubeconfigs, access.context, access.concurrency, timing, health_address)
         log.set_up()
         ended_by = asyncio.run(serve.run(alone))
     else:
@@ -196,7 +196,7 @@ def command(
         ways = CredentialSources(
             kubeconfig=kubeconfigs, credentials_dir=access.credentials_dir, allow_exec=access.allow_exec
         )
-        member = serve_pool.Options(
+        member = serve_pool.PoolMemberOptions(
             hub, pool, ways, leases.place, leases.timing, access.concurrency, timing, health_address
         )
         log.set_up()

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Followed:
-    """The repository, and what is kept of it: as `daemon.wiring.Options` calls it."""
+    """The repository, and what is kept of it: as `daemon.wiring.DaemonOptions` calls it."""
 
     repo: str
     git_credentials: Path | None
@@ -74,5 +74,5 @@ def command(followed: Followed, hub: HubOptions | None, log: log_options.Log) ->
     if hub is None:
         raise click.UsageError("--hub-address says where the hub is to listen")
     log.set_up()
-    ended_by = asyncio.run(serve.hub_alone(wiring.Options(**dataclasses.asdict(followed)), hub))
+    ended_by = asyncio.run(serve.hub_alone(wiring.DaemonOptions(**dataclasses.asdict(followed)), hub))
     return exits.INTERRUPTED if ended_by == signal.SIGINT else exits.OK

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Followed:
-    """The repository, and what is kept of it: as `daemon.wiring.Options` calls it."""
+    """The repository, and what is kept of it: as `daemon.wiring.DaemonOptions` calls it."""
 
     repo: str
     branch: str | None
@@ -238,7 +238,7 @@ def command(
     where = _forge(followed.repo, forge)
     ended_by = asyncio.run(
         serve.run(
-            wiring.Options(
+            wiring.DaemonOptions(
                 **dataclasses.asdict(followed),
                 kubeconfig=load.kubeconfig_paths(credentials),
                 credentials_dir=credentials.credentials_dir,
@@ -257,7 +257,7 @@ def command(
     return exits.INTERRUPTED if ended_by == signal.SIGINT else exits.OK
 
 
-def _election(given: Election) -> leader.Options:
+def _election(given: Election) -> leader.LeaderOptions:
     from gitfed.daemon import leader
 
     in_cluster = given.leader_elect_context or os.environ.get("KUBERNETES_SERVICE_HOST")
@@ -276,7 +276,7 @@ def _election(given: Election) -> leader.Options:
             f"lease duration {lease}s, renew deadline {renew}s and retry period {retry}s: the first must be longer "
             "than the second, and that longer than 1.2 times the third, which is a second at least"
         )
-    return leader.Options(
+    return leader.LeaderOptions(
         lock,
         given.leader_elect_context,
         given.leader_elect_resource_namespace,

@@ -58,7 +58,7 @@ def opened(checkout: desired.Checkout, name: str, way: KubeconfigContext, creden
 
     if way.kubeconfig is None:
         declared = checkout.cluster(name)
-        made = wiring.Options(
+        made = wiring.DaemonOptions(
             "",
             kubeconfig=load.kubeconfig_paths(credentials),
             credentials_dir=credentials.credentials_dir,
@@ -82,7 +82,7 @@ def by_kubeconfig(kubeconfig: Path, name: str, context: str, *, allow_exec: bool
             "spec": {"syncMode": "Push"},
         }
     )
-    made = wiring.Options("", kubeconfig=(kubeconfig,), allow_exec=allow_exec)
+    made = wiring.DaemonOptions("", kubeconfig=(kubeconfig,), allow_exec=allow_exec)
     try:
         return wiring.open_sessions(made)(declared)
     except CredentialsError as error:

@@ -37,7 +37,7 @@ class HubFolder:
         from gitfed.daemon import wiring
         from gitfed.hub import assembly
 
-        return assembly.folder(wiring.Options(repo=self.repo, data_dir=self.data_dir))
+        return assembly.folder(wiring.DaemonOptions(repo=self.repo, data_dir=self.data_dir))
 
 
 def _of_hub(command: _Command) -> _Command:
@@ -229,7 +229,7 @@ def _ledger(whose: HubFolder) -> _Change:
             f"no hub with TLS has run with the data folder {folder.parent}",
             hint="start gitfed run --hub-address first, or name its --data-dir",
         )
-    return lambda how: assembly.change_ledger(wiring.Options(repo=whose.repo, data_dir=whose.data_dir), how)
+    return lambda how: assembly.change_ledger(wiring.DaemonOptions(repo=whose.repo, data_dir=whose.data_dir), how)
 
 
 def _register_command(whose: HubFolder, hub_url: str, pool: str) -> str:

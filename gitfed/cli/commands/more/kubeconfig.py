@@ -142,7 +142,7 @@ def _sign(asked: Signed) -> tuple[str, Credential]:
         raise click.UsageError(f"names that begin with {agent_identity.RESERVED} are for agents: gitfed token create")
     if MASTERS in groups:
         raise click.UsageError(f"nobody gets the group {MASTERS}: a cluster would let them do anything")
-    folder = assembly.folder(wiring.Options(repo=asked.repo, data_dir=asked.data_dir))
+    folder = assembly.folder(wiring.DaemonOptions(repo=asked.repo, data_dir=asked.data_dir))
     server = asked.hub_url.rstrip("/") or assembly.written_url(folder)
     if not (folder / "ca.crt").exists():
         raise UsageError(
