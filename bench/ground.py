@@ -59,7 +59,7 @@ def state(path: Path, *, from_facts: bool = False) -> None:
     branch = state_edge.StateBranch(opened.repository, bindings)
     decided = {key: one.decision for key, one in plan.bindings.items() if one.decision is not None}
     decisions = Decisions(decided, applied, repository_id="bench", clusters=plan.records)
-    branch.write(branch.read(), state_edge.State(None, decisions), subject="Decide", now=when)
+    branch.write(branch.read(), state_edge.BranchState(None, decisions), subject="Decide", now=when)
 
 
 def facts(path: Path, seen: Mapping[str, ClusterFacts]) -> None:

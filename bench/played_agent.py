@@ -33,7 +33,7 @@ class Agent:
         self.carried_out = 0
         self._done: dict[ObjectKey, int] = {}
         self._number = 0
-        self._state = values.State(
+        self._state = values.AgentState(
             ClusterLive(cluster, inventory_read=True), id=f"uid-{cluster}", asked=True, looked=True, ready=True,
             owner="", measured=True,
         )  # fmt: skip
@@ -53,7 +53,7 @@ class Agent:
     def digest(self, name: str) -> str:
         return next(str(one.matches) for key, one in self.objects.items() if key.name == name)
 
-    def taken(self, change: replica.Change) -> None:
+    def taken(self, change: replica.ValueChange) -> None:
         """What `agent.keeper.Keeper.taken` does, with a cluster that obeys."""
         known = self.heard.values
         for name, value in change.set.items():

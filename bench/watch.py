@@ -17,9 +17,9 @@ from pathlib import Path
 import orjson
 from aiohttp import web
 
-from gitfed.edges.kube.capacity import Room, Watch
+from gitfed.edges.kube.capacity import CapacityReading, Watch
 from gitfed.edges.kube.connection.client_settings import ClientSettings
-from gitfed.edges.kube.connection.credentials import Connection
+from gitfed.edges.kube.connection.credentials import ClusterConnection
 from gitfed.edges.kube.connection.session import Session
 from gitfed.model.declared.cluster import usual_models
 
@@ -138,7 +138,7 @@ async def _measured(url: str) -> list[tuple[str, str]]:
 
     await configure()
     sessions = [
-        Session(f"c{number}", Connection(f"c{number}", f"{url}/c{number}", "bench", configure))
+        Session(f"c{number}", ClusterConnection(f"c{number}", f"{url}/c{number}", "bench", configure))
         for number in range(CLUSTERS)
     ]
     watches = [Watch(session) for session in sessions]
@@ -158,7 +158,7 @@ async def _measured(url: str) -> list[tuple[str, str]]:
     cpu = time.process_time() - cpu
 
     began = time.perf_counter()
-    rooms = [watch.room(usual_models(), Room()) for watch in watches]
+    rooms = [watch.room(usual_models(), CapacityReading()) for watch in watches]
     summed = (time.perf_counter() - began) / CLUSTERS
     total = sum(int((one.summary or {})["allocated"]["pods"]) for one in rooms)
 

@@ -98,7 +98,7 @@ class Keeper:
 
     # -- the slice ----------------------------------------------------------------------------------------------
 
-    def taken(self, change: replica.Change) -> None:
+    def taken(self, change: replica.ValueChange) -> None:
         """The hub said something. Raises LinkError for what makes no sense, or is of an earlier term."""
         setup = values.SETUPS.read(self.heard.values.get(values.SETUP))
         before, self._setup = self._setup, setup
@@ -213,7 +213,7 @@ class Keeper:
             lambda key: key not in decided,
         )
 
-    def _judge(self, key: ObjectKey, verdict: values.Verdict) -> None:
+    def _judge(self, key: ObjectKey, verdict: values.ScriptVerdict) -> None:
         live = self.member.view.get(key) if self.member is not None else None
         if live is None or live.body is None or self.member is None:
             return

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from gitfed.agent_protocol import values
 from gitfed.agent_protocol.replica import Told
-from gitfed.agent_protocol.values import Over, Shared, State
+from gitfed.agent_protocol.values import AgentState, Over, Shared
 from gitfed.daemon.fleet.member import Member
 from gitfed.daemon.services.station import Station
 from gitfed.errors import LinkError
@@ -80,7 +80,7 @@ class Reporter:
     def tell(
         self,
         member: Member,
-        state: State,
+        state: AgentState,
         *,
         begins: Callable[[ObjectKey], bool] = lambda key: False,
         everything: bool = False,
@@ -158,12 +158,12 @@ def _as_written_down(live: LiveObject, member: Member) -> LiveObject:
     return live if entry is None or entry.uid != live.uid else replace(live, entry=entry)
 
 
-def state_of(member: Member, *, list_number: int, led: int | None) -> State:
+def state_of(member: Member, *, list_number: int, led: int | None) -> AgentState:
     """How this side is, as the hub has to know it."""
     worker, inventory, observer = member.worker, member.view.inventory, member.view.observer
     header = inventory.snapshot if inventory is not None else None
     live = observer.live() if observer is not None else ClusterLive(member.name, inventory_read=False)
-    return State(
+    return AgentState(
         live=replace(live, error=""),
         id=member.id,
         asked=member.asked,

@@ -18,7 +18,7 @@ from typing import Any, Protocol, TypeVar
 
 from gitfed.agent_protocol import frames
 from gitfed.agent_protocol.frames import Ack, Answer, Ask, Beat, Bye, Frame, Hello, Put, Welcome
-from gitfed.agent_protocol.replica import Change, Heard, Told
+from gitfed.agent_protocol.replica import Heard, Told, ValueChange
 from gitfed.errors import GitfedError, LinkCut, LinkError
 
 log = logging.getLogger("gitfed.link")
@@ -126,7 +126,7 @@ class Link:
         heard: Heard,
         *,
         lease: float,
-        taken: Callable[[Change], None],
+        taken: Callable[[ValueChange], None],
         asked: Callable[[str, Any], Awaitable[Any]],
         alive: Callable[[], None] = lambda: None,
         life: SignsOfLife = SignsOfLife.BEATS,

@@ -33,7 +33,7 @@ _NOTHING = hashlib.sha256().hexdigest()[:32]
 """The digest of a bucket that holds no key."""
 
 
-class Change(NamedTuple):
+class ValueChange(NamedTuple):
     """What was said: values that are new or other ones now, and keys that are gone."""
 
     set: Mapping[str, Any]
@@ -198,7 +198,7 @@ class Heard:
         self._parts = self._bytes = 0
         self._set, self._gone, self._buckets = {}, set(), set()
 
-    def take(self, put: Put, size: int = 0) -> Change | None:
+    def take(self, put: Put, size: int = 0) -> ValueChange | None:
         """A change, when this was its last part. A repeated one is acknowledged and nothing else. `size`: bytes of the
         frame. Raises LinkError."""
         if put.n <= self._number:
@@ -227,7 +227,7 @@ class Heard:
         self.values.update(news)
         self._number = put.n
         self._begin()
-        return Change(self._as_read(news), frozenset(gone))
+        return ValueChange(self._as_read(news), frozenset(gone))
 
     def _as_kept(self, value: Any) -> Any:
         """A value as `values` has it."""

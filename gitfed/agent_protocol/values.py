@@ -283,7 +283,7 @@ class Sharing:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class ScriptVerdict:
     """What the script of its kind says of the object in this generation."""
 
     uid: str
@@ -295,7 +295,7 @@ class Verdict:
 
 
 @dataclass(frozen=True, slots=True)
-class State:
+class AgentState:
     """How the agent's side is."""
 
     live: ClusterLive
@@ -346,8 +346,8 @@ SETUPS: _As[Setup] = _As(Setup)
 WANTED: _As[Wanted] = _As(Wanted)
 TASKS: _As[Task] = _As(Task)
 ENTRIES: _As[InventoryEntry] = _As(InventoryEntry)
-VERDICTS: _As[Verdict] = _As(Verdict)
-STATES: _As[State] = _As(State)
+VERDICTS: _As[ScriptVerdict] = _As(ScriptVerdict)
+STATES: _As[AgentState] = _As(AgentState)
 OVERS: _As[Over] = _As(Over)
 FACTS_OF: _As[ClusterFacts] = _As(ClusterFacts)
 OBJECTS: _As[LiveObject] = _As(LiveObject)

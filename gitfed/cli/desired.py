@@ -35,7 +35,7 @@ _MOST = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Writing:
+class WriteOptions:
     """Where a command writes a file, and how far it goes."""
 
     repo: str
@@ -46,7 +46,7 @@ class Writing:
 
 def writing(command: _Command) -> _Command:
     """--repo, --commit, --message and --dry-run of every command that writes a file → `writing: Writing`."""
-    command = parameters.value("writing", Writing)(command)
+    command = parameters.value("writing", WriteOptions)(command)
     for add in reversed(
         (
             parameters.option(
@@ -149,7 +149,7 @@ def open_checkout(path: str) -> Checkout:
     return Checkout(opened.root, opened, repo)
 
 
-def finish(checkout: Checkout, usual: str, writing: Writing) -> None:
+def finish(checkout: Checkout, usual: str, writing: WriteOptions) -> None:
     """Write what changed, and make the commit or say how; with --dry-run print the difference instead. `usual`: the
     commit's message where none was given."""
     message = writing.message or usual

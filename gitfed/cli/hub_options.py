@@ -55,7 +55,7 @@ def _hub(given: Mapping[str, Any]) -> Any:
     host, port = options.address(given["hub_address"])
     issuer = None
     if given["oidc_issuer_url"]:
-        issuer = oidc.Settings(
+        issuer = oidc.OidcSettings(
             given["oidc_issuer_url"],
             given["oidc_client_id"],
             given["oidc_username_claim"],

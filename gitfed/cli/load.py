@@ -35,7 +35,7 @@ from gitfed.planning.review import declared_changes
 from gitfed.planning.review.declared_changes import Declaration
 
 if TYPE_CHECKING:
-    from gitfed.client.connection import Connection
+    from gitfed.client.connection import HubConnection
     from gitfed.client.credential import Credential
     from gitfed.daemon import wiring
 
@@ -44,7 +44,7 @@ _RARELY = 1_000_000
 
 
 @dataclass(slots=True)
-class Session:
+class CommandSession:
     """One command's inputs, each read when it is first needed."""
 
     given: Inputs
@@ -215,11 +215,11 @@ def kubeconfig_paths(credentials: Credentials) -> tuple[Path, ...]:
     return (usual,) if usual.is_file() else ()
 
 
-def hub(server: Server, credentials: Credentials | None = None) -> Connection:
+def hub(server: Server, credentials: Credentials | None = None) -> HubConnection:
     """The hub that is asked in place of a repository. Raises UsageError, InputError; makes no request."""
-    from gitfed.client.connection import Connection
+    from gitfed.client.connection import HubConnection
 
-    return Connection(*caller(server, credentials))
+    return HubConnection(*caller(server, credentials))
 
 
 def caller(server: Server, credentials: Credentials | None = None) -> tuple[str, Credential]:

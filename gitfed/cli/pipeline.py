@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from gitfed.edges.forge.place import Place
+from gitfed.edges.forge.place import ForgeProject
 from gitfed.errors import UsageError
 
 
@@ -33,7 +33,7 @@ class PullRequest:
     """Page of this job."""
 
     @property
-    def place(self) -> Place:
+    def place(self) -> ForgeProject:
         missing = [
             f"--{name}"
             for name, value in (("forge", self.kind), ("api", self.api), ("project", self.project))
@@ -44,7 +44,7 @@ class PullRequest:
                 f"this is no CI that gitfed knows: {', '.join(missing)} missing",
                 hint="name them, or print the comment with --dry-run=client",
             )
-        return Place(self.kind, self.api, self.project)
+        return ForgeProject(self.kind, self.api, self.project)
 
 
 def found(environment: Mapping[str, str]) -> PullRequest:

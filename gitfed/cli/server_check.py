@@ -40,13 +40,15 @@ async def run(repo: RepoSnapshot, plan: Plan, settings: wiring.DaemonOptions) ->
         except ClusterError as error:
             return [ApplyResult(name, change.key, "failed", str(error)) for change in changes]
         async with session:
-            target = apply.Target(session, discovery.Discovery(session), plan.federation, redact=hide, dry_run=True)
+            target = apply.ApplyTarget(
+                session, discovery.Discovery(session), plan.federation, redact=hide, dry_run=True
+            )
             gate = asyncio.Semaphore(_AT_ONCE)
             missing = _made_here(changes)
             return list(await asyncio.gather(*(one(target, gate, change, missing) for change in changes)))
 
     async def one(
-        target: apply.Target, gate: asyncio.Semaphore, change: Change, missing: frozenset[str | Kind]
+        target: apply.ApplyTarget, gate: asyncio.Semaphore, change: Change, missing: frozenset[str | Kind]
     ) -> ApplyResult:
         if needed := missing & {change.key.namespace, Kind(change.key.group, change.key.kind)}:
             what = "definition" if any(isinstance(item, Kind) for item in needed) else "namespace"

@@ -36,7 +36,7 @@ _PROBLEM = "application/problem+json"
 Parameters = Sequence[tuple[str, str]]
 
 
-class Connection:
+class HubConnection:
     def __init__(self, server: str, credential: Credential, *, seconds: float = _ANSWER) -> None:
         """`server`: as `address.checked` gives it. Raises InputError for a credential that cannot be used."""
         self.server = server

@@ -11,7 +11,7 @@ import threading
 import time
 from collections.abc import Callable
 
-from gitfed.client.connection import Connection
+from gitfed.client.connection import HubConnection
 from gitfed.edges.backoff import Backoff
 from gitfed.errors import GitfedError, HubError, HubUnreachable
 
@@ -27,7 +27,7 @@ class Follower:
     """`start` it, then `wait` again and again."""
 
     def __init__(
-        self, hub: Connection, told: Callable[[str], None] = lambda text: None, *, beat: float = _BEAT
+        self, hub: HubConnection, told: Callable[[str], None] = lambda text: None, *, beat: float = _BEAT
     ) -> None:
         """`told` hears once of each outage that the hub is unreachable, and why."""
         self._hub = hub

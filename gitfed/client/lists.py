@@ -14,7 +14,7 @@ from typing import Any, cast
 
 from pydantic import TypeAdapter, ValidationError
 
-from gitfed.client.connection import Connection
+from gitfed.client.connection import HubConnection
 from gitfed.errors import HubError
 from gitfed.views import (
     agents,
@@ -65,7 +65,7 @@ _WHOLE = ("quotas", "autoscalers", "services")
 Items = list[Mapping[str, Any]]
 
 
-def items(hub: Connection, thing: str, namespace: str = "", cluster: str = "") -> Items:
+def items(hub: HubConnection, thing: str, namespace: str = "", cluster: str = "") -> Items:
     """Of clusters, agents, bindings, policies, works, orphans, quotas, autoscalers or services. Raises as
     `Connection.get`."""
     listed: Items = []
@@ -75,7 +75,7 @@ def items(hub: Connection, thing: str, namespace: str = "", cluster: str = "") -
     return listed
 
 
-def events(hub: Connection, objects: Sequence[str], namespace: str = "", cluster: str = "") -> Items:
+def events(hub: HubConnection, objects: Sequence[str], namespace: str = "", cluster: str = "") -> Items:
     """What happened to these objects, or to all, newest first."""
     filters, happened = _filters(_EVENTS, namespace, cluster), cast(Items, [])
     for key in objects or ("",):
@@ -85,17 +85,17 @@ def events(hub: Connection, objects: Sequence[str], namespace: str = "", cluster
     return happened
 
 
-def problem_list(hub: Connection) -> problems.ProblemList:
+def problem_list(hub: HubConnection) -> problems.ProblemList:
     pages = list(_pages(hub, _PROBLEMS, []))
     told = [problem for page in pages for problem in page["problems"]]
     return {"schema": problems.SCHEMA, "problems": told, "errors": pages[-1]["errors"]}
 
 
-def gate_list(hub: Connection) -> gates.GateList:
+def gate_list(hub: HubConnection) -> gates.GateList:
     return cast(gates.GateList, _get(hub, _GATES, []))
 
 
-def explanation(hub: Connection, what: str, namespace: str = "", cluster: str = "") -> explanations.ExplanationView:
+def explanation(hub: HubConnection, what: str, namespace: str = "", cluster: str = "") -> explanations.ExplanationView:
     asked = _List(
         f"/explain/{urllib.parse.quote(what)}",
         explanations.SCHEMA,
@@ -111,7 +111,7 @@ def _filters(asked: _List, namespace: str, cluster: str) -> list[tuple[str, str]
 
 
 def _pages(
-    hub: Connection, asked: _List, filters: list[tuple[str, str]], *, limited: bool = True
+    hub: HubConnection, asked: _List, filters: list[tuple[str, str]], *, limited: bool = True
 ) -> list[Mapping[str, Any]]:
     pages = [_get(hub, asked, [*filters, *((("limit", _PAGE),) if limited else ())])]
     while following := pages[-1].get("next"):
@@ -121,7 +121,7 @@ def _pages(
     return pages
 
 
-def _get(hub: Connection, asked: _List, parameters: list[tuple[str, str]]) -> Mapping[str, Any]:
+def _get(hub: HubConnection, asked: _List, parameters: list[tuple[str, str]]) -> Mapping[str, Any]:
     answer = hub.get(asked.path, parameters)
     if asked.before and isinstance(listed := answer.get("items"), list):
         answer["items"] = [{**asked.before, **item} if isinstance(item, dict) else item for item in listed]
@@ -129,7 +129,7 @@ def _get(hub: Connection, asked: _List, parameters: list[tuple[str, str]]) -> Ma
     return answer
 
 
-def check(hub: Connection, body: Mapping[str, Any], schema: str, answer: Any) -> None:
+def check(hub: HubConnection, body: Mapping[str, Any], schema: str, answer: Any) -> None:
     """Raises HubError unless the answer has the schema and the type that were asked for."""
     where, hint = f"the hub at {hub.server}", "it is a gitfed of another version than this one"
     given = body.get("schema")

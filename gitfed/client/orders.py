@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from typing import Any, cast
 
 from gitfed.client import lists
-from gitfed.client.connection import Connection
+from gitfed.client.connection import HubConnection
 from gitfed.errors import HubError
 from gitfed.views import ordered
 from gitfed.views.ordered import Approved, OrderView, SuspensionView
 
 
 def suspend(
-    hub: Connection, what: str, *, namespace: str = "", reason: str = "", scheduling: bool = False
+    hub: HubConnection, what: str, *, namespace: str = "", reason: str = "", scheduling: bool = False
 ) -> SuspensionView:
     """These all raise HubError, HubUnreachable, NotThere, UsageError."""
     given = _give(hub, "suspend", what=what, namespace=namespace, reason=reason, scheduling=scheduling)
@@ -23,24 +23,24 @@ def suspend(
     return suspensions[0]
 
 
-def resume(hub: Connection, what: str, *, namespace: str = "") -> list[SuspensionView]:
+def resume(hub: HubConnection, what: str, *, namespace: str = "") -> list[SuspensionView]:
     """Those that ended."""
     return _give(hub, "resume", what=what, namespace=namespace).get("suspensions") or []
 
 
-def reconcile(hub: Connection, what: Sequence[str], *, namespace: str = "") -> list[str]:
+def reconcile(hub: HubConnection, what: Sequence[str], *, namespace: str = "") -> list[str]:
     """What will be reconciled."""
     return _give(hub, "reconcile", what=list(what), namespace=namespace)["of"]
 
 
-def approve(hub: Connection, what: str) -> Approved:
+def approve(hub: HubConnection, what: str) -> Approved:
     given = _give(hub, "approve", what=what)
     if "approved" not in given:
         raise HubError(f"the hub at {hub.server} does not say what is approved")
     return given["approved"]
 
 
-def _give(hub: Connection, order: str, **body: Any) -> OrderView:
+def _give(hub: HubConnection, order: str, **body: Any) -> OrderView:
     answer = hub.post(f"/{order}", {name: value for name, value in body.items() if value})
     lists.check(hub, answer, ordered.SCHEMA, OrderView)
     return cast(OrderView, answer)

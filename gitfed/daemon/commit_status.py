@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gitfed import errors
-from gitfed.edges.forge import CommitState, Forge, Status
+from gitfed.edges.forge import CommitState, CommitStatus, Forge
 from gitfed.model.base import ClusterName, Commit, Problem, Severity
 from gitfed.model.fleet import Health
 from gitfed.model.plan import Action, Change, Left, Plan
@@ -44,7 +44,9 @@ def name_of(federation: str, *parts: str) -> str:
 # -- a review -----------------------------------------------------------------------------------------------------
 
 
-def of_review(review: Review, refused: str, problems: Sequence[Problem], *, clusters: bool = True) -> list[Status]:
+def of_review(
+    review: Review, refused: str, problems: Sequence[Problem], *, clusters: bool = True
+) -> list[CommitStatus]:
     """The roll-up first. `refused`: why a daemon would not apply the head as it is, or nothing. `problems`: what the
     head says and the base did not."""
     federation = review.head.federation
@@ -64,21 +66,21 @@ def of_review(review: Review, refused: str, problems: Sequence[Problem], *, clus
     if refused and state is CommitState.SUCCESS:
         # No failure: a merge commit may bring the signature that is asked for.
         text = f"would wait: {refused}; {text}"
-    found = [Status(name_of(federation, "review"), state, text)]
+    found = [CommitStatus(name_of(federation, "review"), state, text)]
     if clusters:
         for name, changes in sorted(_by_cluster(review.changes).items()):
             found.append(_of_reviewed_cluster(federation, name, changes))
     return found
 
 
-def _of_reviewed_cluster(federation: str, cluster: ClusterName, changes: Sequence[Change]) -> Status:
+def _of_reviewed_cluster(federation: str, cluster: ClusterName, changes: Sequence[Change]) -> CommitStatus:
     counts = dict.fromkeys(("create", "update", "move", "delete", "keep", "skip"), 0)
     for change in changes:
         counts["move" if change.move and change.action is Action.DELETE else change.action.value] += 1
     text = ", ".join(f"{number} {name}" for name, number in counts.items() if number)
     held = any(change.left is Left.GATE for change in changes)
     name = name_of(federation, "review", "cluster", cluster)
-    return Status(
+    return CommitStatus(
         name, CommitState.FAILURE if held else CommitState.SUCCESS, f"{text} (held by a gate)" if held else text
     )
 
@@ -110,7 +112,7 @@ class Progress:
 
 def of_roll_out(
     federation: str, commit: Commit, clusters: Mapping[ClusterName, Progress], errors_: Sequence[Problem] = ()
-) -> list[Status]:
+) -> list[CommitStatus]:
     """The roll-up first. `errors_`: what is wrong with the commit's files, which are held at an older version."""
     single = {name: _of_cluster(federation, name, progress) for name, progress in sorted(clusters.items())}
     states = [status.state for status in single.values()]
@@ -124,32 +126,32 @@ def of_roll_out(
         text = f"{done} of {_count(len(clusters), 'cluster')} done; {listed}: {single[those[0]].description}"
     if errors_:
         state, text = CommitState.FAILURE, f"{_count(len(errors_), 'error')}: {errors_[0]}; the rest: {text}"
-    return [Status(name_of(federation), state, text), *single.values()]
+    return [CommitStatus(name_of(federation), state, text), *single.values()]
 
 
-def of_rejected(federation: str, why: str) -> Status:
+def of_rejected(federation: str, why: str) -> CommitStatus:
     """A commit that is not acted upon as a whole: the one before it stays in force."""
-    return Status(name_of(federation), CommitState.FAILURE, f"not applied: {why}")
+    return CommitStatus(name_of(federation), CommitState.FAILURE, f"not applied: {why}")
 
 
-def _of_cluster(federation: str, cluster: ClusterName, progress: Progress) -> Status:
+def _of_cluster(federation: str, cluster: ClusterName, progress: Progress) -> CommitStatus:
     name = name_of(federation, "cluster", cluster)
     if progress.failed:
         text = f"{_count(len(progress.failed), 'change')} failed: {progress.failed[0]}"
-        return Status(name, CommitState.FAILURE, text)
+        return CommitStatus(name, CommitState.FAILURE, text)
     if not progress.reachable:
-        return Status(name, CommitState.ERROR, f"cannot be reached{f': {progress.why}' if progress.why else ''}")
+        return CommitStatus(name, CommitState.ERROR, f"cannot be reached{f': {progress.why}' if progress.why else ''}")
     if progress.left:
-        return Status(name, CommitState.PENDING, f"{_count(progress.left, 'change')} to go")
+        return CommitStatus(name, CommitState.PENDING, f"{_count(progress.left, 'change')} to go")
     if progress.held:
         gates = f" by {', '.join(progress.gates)}" if progress.gates else ""
-        return Status(name, CommitState.PENDING, f"{_count(progress.held, 'change')} held{gates}: needs consent")
+        return CommitStatus(name, CommitState.PENDING, f"{_count(progress.held, 'change')} held{gates}: needs consent")
     if progress.unhealthy:
         state = CommitState.FAILURE if progress.broken else CommitState.PENDING
         text = f"{len(progress.unhealthy)} of {_count(progress.objects, 'object')} not healthy: {progress.unhealthy[0]}"
-        return Status(name, state, text)
+        return CommitStatus(name, state, text)
     stays = f"; {len(progress.in_use)} not deleted: {progress.in_use[0]}" if progress.in_use else ""
-    return Status(name, CommitState.SUCCESS, f"{_count(progress.objects, 'object')} applied and healthy{stays}")
+    return CommitStatus(name, CommitState.SUCCESS, f"{_count(progress.objects, 'object')} applied and healthy{stays}")
 
 
 def progress_of(engine: Engine, plan: Plan) -> dict[ClusterName, Progress]:
@@ -194,10 +196,10 @@ class Announcer:
     def __init__(self, forge: Forge, *, pause: float = _PAUSE) -> None:
         self._forge = forge
         self._pause = pause
-        self._sent: dict[str, Status] = {}
+        self._sent: dict[str, CommitStatus] = {}
         self._commit: Commit | None = None
         self._done = False
-        self._refused: tuple[Commit, Status] | None = None
+        self._refused: tuple[Commit, CommitStatus] | None = None
         self._trouble = ""
 
     async def run(self, present: Callable[[], Engine | None]) -> None:
@@ -237,7 +239,7 @@ class Announcer:
         await self.say(plan.commit, statuses)
         self._done = statuses[0].state is CommitState.SUCCESS and self._sent.get(statuses[0].name) == statuses[0]
 
-    async def say(self, commit: Commit, statuses: Iterable[Status]) -> None:
+    async def say(self, commit: Commit, statuses: Iterable[CommitStatus]) -> None:
         """Send what was not sent yet; what cannot be sent is tried again at the next look."""
         for status in statuses:
             if self._sent.get(status.name) == status:
@@ -246,11 +248,11 @@ class Announcer:
                 return
             self._sent[status.name] = status
 
-    async def _refuse(self, commit: Commit, status: Status) -> None:
+    async def _refuse(self, commit: Commit, status: CommitStatus) -> None:
         if self._refused != (commit, status) and await self._send(commit, status):
             self._refused = (commit, status)
 
-    async def _send(self, commit: Commit, status: Status) -> bool:
+    async def _send(self, commit: Commit, status: CommitStatus) -> bool:
         try:
             await asyncio.to_thread(self._forge.set_status, commit, status)
         except errors.ForgeError as error:
@@ -267,7 +269,7 @@ class Announcer:
             return
         open_ones = [status for status in self._sent.values() if status.state is CommitState.PENDING]
         text = f"overtaken by {successor[:7]} before it was everywhere"
-        await self.say(self._commit, [Status(one.name, CommitState.ERROR, text) for one in open_ones])
+        await self.say(self._commit, [CommitStatus(one.name, CommitState.ERROR, text) for one in open_ones])
 
 
 def _by_cluster(changes: Iterable[Change]) -> dict[ClusterName, list[Change]]:

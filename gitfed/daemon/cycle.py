@@ -33,7 +33,7 @@ from gitfed.daemon.fleet.look_for import look_for
 from gitfed.daemon.fleet.members import MemberOptions
 from gitfed.daemon.push_queue import Records
 from gitfed.daemon.reminders import Reminders
-from gitfed.daemon.state_store import Memory
+from gitfed.daemon.state_store import StateStore
 from gitfed.daemon.statuses import Statuses
 from gitfed.daemon.telemetry import Stopwatch
 from gitfed.daemon.trouble import Trouble
@@ -113,7 +113,7 @@ class Engine:
         self.autoscaling = Rounds(self.fleet, self._for_autoscaling, self.options.now, self.wake.set)
         self._answers = Answers()
         self.asking = Asking(self._answers, self.wake.set)
-        self.memory = Memory(records, reader, self.fleet, self.statuses, self._answers, self.options, self.wake.set)
+        self.memory = StateStore(records, reader, self.fleet, self.statuses, self._answers, self.options, self.wake.set)
         self._reminders = Reminders()
         self._handed = 0
         """Changes that were handed over since memory was given back."""

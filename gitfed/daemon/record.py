@@ -64,7 +64,7 @@ class Record:
         """The last push failed."""
         self.away = False
         """The other side gave no answer, or asked to be left alone: it may answer the next time."""
-        self.state = state_edge.State(None, Decisions(known=False))
+        self.state = state_edge.BranchState(None, Decisions(known=False))
 
     @property
     def clone(self) -> Path:

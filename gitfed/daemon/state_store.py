@@ -43,7 +43,7 @@ _FIRST_LOOK = 15.0
 """Seconds that a state which may be lost waits for every cluster's first look, well or badly."""
 
 
-class Memory:
+class StateStore:
     """The record of one daemon, as the loop uses it."""
 
     def __init__(

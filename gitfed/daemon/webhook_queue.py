@@ -34,8 +34,8 @@ RETRIES = Backoff((1.0, 5.0, 15.0, 60.0, 300.0))
 """Seconds until a question, or a webhook that does not answer, is tried again, by failures in a row."""
 
 
-class Client(Protocol):
-    """`edges.webhook.Client`, or what a test puts in its place."""
+class WebhookCaller(Protocol):
+    """`edges.webhook.WebhookClient`, or what a test puts in its place."""
 
     async def ask(self, question: WebhookQuestion) -> Body: ...
 
@@ -71,14 +71,14 @@ class Asking:
         answers: Answers,
         changed: Callable[[], None],
         *,
-        client: Callable[[], Client] | None = None,
+        client: Callable[[], WebhookCaller] | None = None,
         retries: Backoff = RETRIES,
     ) -> None:
         self._answers = answers
         self._changed = changed
         self._make_client = client or _client
         self._retries = retries
-        self._client: Client | None = None
+        self._client: WebhookCaller | None = None
         self._opening = asyncio.Lock()
         self._lines: dict[Webhook, _Line] = {}
         self._untried: set[str] = set()
@@ -197,7 +197,7 @@ class Asking:
             return True
         return fresh
 
-    async def _one(self, client: Client, waiting: _Waiting) -> WebhookError | None:
+    async def _one(self, client: WebhookCaller, waiting: _Waiting) -> WebhookError | None:
         """Why there is no answer; None when there is."""
         try:
             self._answers.put(waiting.question, await client.ask(waiting.question))
@@ -232,7 +232,7 @@ class Asking:
             self._tried.set()
 
 
-def _client() -> Client:
-    from gitfed.edges.webhook import Client as Https
+def _client() -> WebhookCaller:
+    from gitfed.edges.webhook import WebhookClient
 
-    return Https()
+    return WebhookClient()

@@ -42,7 +42,7 @@ _MOST_EXCHANGES = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class OidcSettings:
     issuer: str
     client_id: str
     username_claim: str = "sub"
@@ -54,7 +54,7 @@ class Settings:
 
 
 @dataclass(frozen=True, slots=True)
-class Identity:
+class OidcIdentity:
     name: str
     groups: tuple[str, ...]
 
@@ -68,7 +68,7 @@ class _Keys:
 class Issuer:
     """Use from one event loop; `close` at the end."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: OidcSettings) -> None:
         """Raises UsageError for settings that cannot be used."""
         self.settings = settings
         self._url = _checked(settings.issuer)
@@ -96,7 +96,7 @@ class Issuer:
             return False
         return claims.get("iss") == self.settings.issuer
 
-    async def identity(self, token: str, *, nonce: str = "") -> Identity:
+    async def identity(self, token: str, *, nonce: str = "") -> OidcIdentity:
         """Whose token it is; with `nonce` one that was made for that login. Raises IdentityError,
         IdentityUnreachable."""
         try:
@@ -141,7 +141,7 @@ class Issuer:
             )
         )
 
-    async def exchange(self, code: str, *, redirect: str, nonce: str, verifier: str) -> Identity:
+    async def exchange(self, code: str, *, redirect: str, nonce: str, verifier: str) -> OidcIdentity:
         """Who logged in, by the code that the issuer gave their browser. Raises IdentityError, IdentityUnreachable."""
         form = {
             "grant_type": "authorization_code",
@@ -194,7 +194,7 @@ class Issuer:
             raise IdentityUnreachable(f"{self.settings.issuer} says that it is {document.get('issuer')!r:.100}")
         return document
 
-    def _read(self, claims: Mapping[str, Any]) -> Identity:
+    def _read(self, claims: Mapping[str, Any]) -> OidcIdentity:
         settings = self.settings
         name = claims.get(settings.username_claim)
         if settings.username_claim == "email" and claims.get("email_verified") is False:
@@ -203,7 +203,7 @@ class Issuer:
             raise IdentityError(f"the claim {settings.username_claim} is no name that a person can have: {name!r:.100}")
         groups = claims.get(settings.groups_claim, [])
         listed = [groups] if isinstance(groups, str) else groups if isinstance(groups, list) else []
-        return Identity(name, tuple(one for one in listed if isinstance(one, str) and _is_name(one)))
+        return OidcIdentity(name, tuple(one for one in listed if isinstance(one, str) and _is_name(one)))
 
     async def _key(self, name: str) -> jwt.PyJWK:
         async with self._asking:

@@ -49,7 +49,7 @@ _INDEX = {
 """Labels are no fields of their own: `app` and `app.kubernetes.io/name` could not both be one."""
 
 
-class Operation(NamedTuple):
+class BulkOperation(NamedTuple):
     into: str
     """The index."""
     uid: str
@@ -107,7 +107,7 @@ class OpenSearch:
         self._library: Any = None
         self._indices: set[str] = set()
 
-    async def write(self, operations: Sequence[Operation]) -> list[str]:
+    async def write(self, operations: Sequence[BulkOperation]) -> list[str]:
         """Why some were refused for good, by type. Raises SearchStoreError when all of them may be tried again."""
         client = self._client or await self._open()
         try:
@@ -184,7 +184,7 @@ async def _no_redirects(request: aiohttp.ClientRequest, handler: aiohttp.ClientH
     return response
 
 
-def _lines(operations: Iterable[Operation]) -> Iterable[bytes]:
+def _lines(operations: Iterable[BulkOperation]) -> Iterable[bytes]:
     for one in operations:
         verb = "delete" if one.document is None else "index"
         yield orjson.dumps({verb: {"_index": one.into, "_id": one.uid}}) + b"\n"

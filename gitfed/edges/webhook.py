@@ -46,7 +46,7 @@ _SERVER: Final = "its server"
 """At a time, to one webhook."""
 
 
-class Client:
+class WebhookClient:
     """Use from one event loop; `close` at the end.
 
     `in_cluster` None: a Service can be asked where this process runs in a pod. `resolver` takes the place of the

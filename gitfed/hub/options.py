@@ -22,7 +22,7 @@ class HubOptions:
     """Where others reach it; "" means by its address."""
     tls_dir: Path | None = None
     """A mounted Secret: tls.crt, tls.key. None: certificates of our own authority."""
-    oidc: oidc.Settings | None = None
+    oidc: oidc.OidcSettings | None = None
     agent_life: timedelta = timedelta(days=30)
     """How long a certificate of an agent counts; it is renewed when a fifth of it is left."""
     hook_secret_file: Path | None = None

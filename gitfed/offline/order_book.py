@@ -60,7 +60,7 @@ def change(
     *,
     message: Message,
     now: datetime,
-) -> state_edge.State:
+) -> state_edge.BranchState:
     """Write what `edit` makes of the decisions that stand; the state as it stands after.
 
     Raises StateError when nothing was ever decided here, InputError when the order would not count for who signs it,
@@ -103,7 +103,7 @@ def _attempts() -> Iterator[None]:
         time.sleep(_BETWEEN.after(failures))
 
 
-def look(book: OrderBook) -> state_edge.State:
+def look(book: OrderBook) -> state_edge.BranchState:
     """The state as it stands where the daemon writes it. Raises what `change` raises."""
     branch, url = _branch(book)
     if url:
@@ -111,7 +111,7 @@ def look(book: OrderBook) -> state_edge.State:
     return _decided(book, branch)
 
 
-def looks(book: OrderBook, seconds: float) -> Iterator[state_edge.State]:
+def looks(book: OrderBook, seconds: float) -> Iterator[state_edge.BranchState]:
     """The state, again and again until the time is over: what became of an order."""
     end = time.monotonic() + seconds
     branch, url = _branch(book)
@@ -124,7 +124,7 @@ def looks(book: OrderBook, seconds: float) -> Iterator[state_edge.State]:
         time.sleep(_POLL)
 
 
-def _decided(book: OrderBook, branch: state_edge.StateBranch) -> state_edge.State:
+def _decided(book: OrderBook, branch: state_edge.StateBranch) -> state_edge.BranchState:
     state = branch.read()
     name = book.repo.settings.spec.state.branch
     if state.commit is None:
@@ -141,7 +141,7 @@ def _decided(book: OrderBook, branch: state_edge.StateBranch) -> state_edge.Stat
 
 
 def _check(
-    book: OrderBook, branch: state_edge.StateBranch, before: state_edge.State, commit: Commit, *, approves: bool
+    book: OrderBook, branch: state_edge.StateBranch, before: state_edge.BranchState, commit: Commit, *, approves: bool
 ) -> None:
     """Raise InputError where a daemon would leave this order out."""
     if book.sign is not None or before.commit is None:
@@ -208,7 +208,7 @@ def vouch(book: OrderBook, *, by: str, now: datetime) -> Commit:
         try:
             made = branch.draft(message, head, now)
             _check_vouched(book, branch, made)
-            branch.publish(state_edge.State(head, Decisions()), made)
+            branch.publish(state_edge.BranchState(head, Decisions()), made)
             if url:
                 branch.push(url, expected=expected)
         except StateConflict:
@@ -220,7 +220,7 @@ def vouch(book: OrderBook, *, by: str, now: datetime) -> Commit:
     raise AssertionError("the last attempt returns or raises")
 
 
-def begin(book: OrderBook, decisions: Decisions, *, source: str, by: str, now: datetime) -> state_edge.State:
+def begin(book: OrderBook, decisions: Decisions, *, source: str, by: str, now: datetime) -> state_edge.BranchState:
     """Make the branch, with decisions that were taken elsewhere: the first plan starts from them.
 
     Raises StateError where there is a branch already, which says what is decided; InputError where who signs is no

@@ -19,7 +19,7 @@ from enum import StrEnum
 
 from gitfed.documents import state_commits
 from gitfed.documents.state_commits import Order
-from gitfed.edges.state.state import State
+from gitfed.edges.state.state import BranchState
 from gitfed.errors import UsageError
 from gitfed.model.base import ObjectKey
 from gitfed.model.decisions import Approval, Decision, Decisions, HeldGate, HeldPlan
@@ -97,7 +97,7 @@ class Consent:
 
     plan: HeldPlan
     gates: tuple[HeldGate, ...]
-    state: State
+    state: BranchState
     """As it stands with the order."""
 
 
@@ -160,7 +160,7 @@ def approve(book: OrderBook, what: str, *, by: str, now: datetime) -> Consent:
     return Consent(*held, state)
 
 
-def await_approval(book: OrderBook, consent: Consent, seconds: float) -> tuple[Fate, State]:
+def await_approval(book: OrderBook, consent: Consent, seconds: float) -> tuple[Fate, BranchState]:
     """Wait until what was let through is carried out, as far as it can be."""
     names = {gate.name for gate in consent.gates}
 
@@ -196,7 +196,7 @@ def reconcile(book: OrderBook, what: Iterable[str], *, by: str, now: datetime) -
     return orders
 
 
-def await_reconciliation(book: OrderBook, orders: Iterable[Reconciliation], seconds: float) -> tuple[Fate, State]:
+def await_reconciliation(book: OrderBook, orders: Iterable[Reconciliation], seconds: float) -> tuple[Fate, BranchState]:
     """Wait until the daemon has carried them out: looked, written what differs, and tried again what had failed."""
     given = frozenset(orders)
     return _awaited(book, lambda now: None if given & set(now.reconciliations) else Fate.DONE, seconds)
@@ -230,7 +230,7 @@ def reschedule(book: OrderBook, keys: Collection[ObjectKey], *, by: str, now: da
     order_book.change(book, trigger, message=state_commits.ordered(Order.RESCHEDULE, subject, reason), now=now)
 
 
-def await_rescheduling(book: OrderBook, keys: Collection[ObjectKey], seconds: float) -> tuple[Fate, State]:
+def await_rescheduling(book: OrderBook, keys: Collection[ObjectKey], seconds: float) -> tuple[Fate, BranchState]:
     """Wait until it was decided anew where these go."""
 
     def fate(decisions: Decisions) -> Fate | None:
@@ -244,8 +244,8 @@ def await_rescheduling(book: OrderBook, keys: Collection[ObjectKey], seconds: fl
     return _awaited(book, fate, seconds)
 
 
-def _awaited(book: OrderBook, fate: Callable[[Decisions], Fate | None], seconds: float) -> tuple[Fate, State]:
-    state: State | None = None
+def _awaited(book: OrderBook, fate: Callable[[Decisions], Fate | None], seconds: float) -> tuple[Fate, BranchState]:
+    state: BranchState | None = None
     for state in order_book.looks(book, seconds):
         outcome = fate(state.decisions)
         if outcome is not None:

@@ -87,11 +87,11 @@ def _told(standing: git.tracking.BranchStanding, branch: str) -> str:
     return text
 
 
-def _state(opened: Opened, repo: RepoSnapshot, only: Collection[ObjectKey] | None = None) -> state_edge.State:
+def _state(opened: Opened, repo: RepoSnapshot, only: Collection[ObjectKey] | None = None) -> state_edge.BranchState:
     cache = files.DiskCache(files.cache_directory() / "state")
     branch = state_edge.StateBranch(opened.repository, bindings, branch=repo.settings.spec.state.branch, cache=cache)
     commit = standing(opened, repo).commit
-    return state_edge.State(None, Decisions(known=False)) if commit is None else branch.at(commit, only)
+    return state_edge.BranchState(None, Decisions(known=False)) if commit is None else branch.at(commit, only)
 
 
 def recorded_answers(opened: Opened, repo: RepoSnapshot) -> Mapping[str, Body]:

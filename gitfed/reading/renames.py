@@ -24,7 +24,7 @@ class Renames:
 
     def __init__(self, repository: git.Repository) -> None:
         self._repository = repository
-        self._came: dict[Commit, tuple[Commit, Mapping[str, git.Change]] | None] = {}
+        self._came: dict[Commit, tuple[Commit, Mapping[str, git.TreeChange]] | None] = {}
         """Commit → the one before, and what differs."""
         self._gone: tuple[Commit, Mapping[str, Counter[bytes]]] | None = None
         """The latest commit that was asked for, and the words of the files that went with it."""
@@ -47,12 +47,12 @@ class Renames:
                 best = (likeness, name)
         return (parent, best[1]) if best[1] else None
 
-    def _changes(self, commit: Commit) -> tuple[Commit, Mapping[str, git.Change]] | None:
+    def _changes(self, commit: Commit) -> tuple[Commit, Mapping[str, git.TreeChange]] | None:
         _, *parents = self._repository.first_parents(commit, limit=2)
         changed = self._repository.changes(parents[0], commit) if parents else None
         return (parents[0], changed) if changed is not None else None
 
-    def _words_of_gone(self, commit: Commit, changed: Mapping[str, git.Change]) -> Mapping[str, Counter[bytes]]:
+    def _words_of_gone(self, commit: Commit, changed: Mapping[str, git.TreeChange]) -> Mapping[str, Counter[bytes]]:
         if self._gone is None or self._gone[0] != commit:
             gone = [
                 change.before

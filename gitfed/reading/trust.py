@@ -201,7 +201,7 @@ class Trust:
             self._known = (commit, self._settings_of(commit))
         return self._known[1]
 
-    def _verdict(self, commit: Commit, keys: signature.Keyring) -> signature.Verdict:
+    def _verdict(self, commit: Commit, keys: signature.Keyring) -> signature.SignatureVerdict:
         return signature.verify(self._repository.read(commit), keys)
 
     def _keyring(self, entries: tuple[str, ...], commit: Commit, also: tuple[str, ...] = ()) -> signature.Keyring:

@@ -29,7 +29,7 @@ _NO_ANSWER = (aiohttp.ClientError, OSError, TimeoutError)
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class HubAnswer:
     status: int
     body: bytes
 
@@ -38,7 +38,7 @@ class Answer:
         return self.body.decode("utf-8", "replace").strip()
 
 
-async def first_certificate(hub: str, authorities: bytes, token: str, agent: AgentName, request: bytes) -> Answer:
+async def first_certificate(hub: str, authorities: bytes, token: str, agent: AgentName, request: bytes) -> HubAnswer:
     """201 and the certificate, or why not. Raises HubUnreachable."""
     pool = agent_identity.pool_in(agent)
     whose = {"pool": pool} if pool else {"cluster": agent}
@@ -52,13 +52,13 @@ async def first_certificate(hub: str, authorities: bytes, token: str, agent: Age
     )
 
 
-async def next_certificate(hub: str, identity: AgentCredentials, request: bytes) -> Answer:
+async def next_certificate(hub: str, identity: AgentCredentials, request: bytes) -> HubAnswer:
     """201 and the certificate, or why not. Raises HubUnreachable, InputError for an identity that cannot be used."""
     async with _known_by(identity) as known:
         return await ask(hub, known, "POST", "/agents/v1/certificate", data=request)
 
 
-async def unregister(hub: str, identity: AgentCredentials) -> Answer:
+async def unregister(hub: str, identity: AgentCredentials) -> HubAnswer:
     """204, or 401 when it counts no more already. Raises HubUnreachable, InputError."""
     async with _known_by(identity) as known:
         return await ask(hub, known, "DELETE", "/agents/v1/registration")
@@ -94,7 +94,7 @@ async def _known_by(identity: AgentCredentials) -> AsyncIterator[ssl.SSLContext]
     yield made
 
 
-async def ask(hub: str, tls: ssl.SSLContext, method: str, path: str, **options: object) -> Answer:
+async def ask(hub: str, tls: ssl.SSLContext, method: str, path: str, **options: object) -> HubAnswer:
     """Raises HubUnreachable, HubError."""
     timeout = aiohttp.ClientTimeout(total=_TIMEOUT)
     try:
@@ -107,6 +107,6 @@ async def ask(hub: str, tls: ssl.SSLContext, method: str, path: str, **options: 
                 body += part
                 if len(body) > _LARGEST:
                     raise errors.HubError(f"{hub} answers more than {_LARGEST >> 10} KiB", hint="is it a hub?")
-            return Answer(answer.status, bytes(body))
+            return HubAnswer(answer.status, bytes(body))
     except _NO_ANSWER as error:
         raise errors.HubUnreachable(no_answer.why(error, f"the hub {hub}")) from error

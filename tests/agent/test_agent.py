@@ -331,8 +331,8 @@ async def test_an_agent_in_another_cluster_of_the_fleet_gets_nothing() -> None:
         assert values.SETUPS.read(keeper.heard.values[values.SETUP]).lead is None
 
 
-def _say(**said: object) -> replica.Change:
-    return replica.Change({name.replace("_", "/", 1): value for name, value in said.items()}, frozenset())
+def _say(**said: object) -> replica.ValueChange:
+    return replica.ValueChange({name.replace("_", "/", 1): value for name, value in said.items()}, frozenset())
 
 
 async def test_what_an_agent_says_is_said_of_its_own_cluster() -> None:
@@ -340,7 +340,7 @@ async def test_what_an_agent_says_is_said_of_its_own_cluster() -> None:
         hub = place.hub()
         there = values.of(values.OBJECT, key("a"))
         other = ["", "Secret", "kube-system", "x"]
-        hub.taken(replica.Change({
+        hub.taken(replica.ValueChange({
             "facts": {"name": "m2", "reach": "Ready", "declared": {"kind": "Cluster"}},
             "state": {"live": {"name": "m2", "inventory_read": True}},
             there: {"key": other, "cluster": "m2", "uid": "u", "resource_version": "1", "ours": True,
@@ -366,7 +366,7 @@ async def test_what_an_agent_says_is_said_of_its_own_cluster() -> None:
 async def test_what_has_not_the_right_form_ends_the_connection(said: dict[str, object], message: str) -> None:
     async with site() as place:
         with pytest.raises(LinkError, match=message):
-            place.hub().taken(replica.Change(said, frozenset()))
+            place.hub().taken(replica.ValueChange(said, frozenset()))
 
 
 async def test_an_agent_never_takes_a_lower_term() -> None:
@@ -387,7 +387,7 @@ async def test_a_body_that_is_missing_ends_the_connection() -> None:
         "setup": {"federation": "acme"}, "object//ConfigMap/default/a": {"digest": "d", "binding": "b"},
     }  # fmt: skip
     with pytest.raises(LinkError, match="the body d is missing, or none"):
-        keeper.taken(replica.Change(dict(keeper.heard.values), frozenset()))
+        keeper.taken(replica.ValueChange(dict(keeper.heard.values), frozenset()))
     assert keeper._life is not None
     await ended(keeper._life)
 

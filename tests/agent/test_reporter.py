@@ -8,7 +8,7 @@ from typing import Any
 
 from gitfed.agent.reporter import Reporter
 from gitfed.agent_protocol import frames, replica, values
-from gitfed.agent_protocol.values import State
+from gitfed.agent_protocol.values import AgentState
 from gitfed.model.base import BindingId, ObjectKey
 from gitfed.model.fleet import ApplyResult, ClusterLive, InventoryEntry, LiveObject
 from gitfed.model.plan import Action
@@ -20,7 +20,7 @@ ENTRY = InventoryEntry(KEY, "", BindingId("b"), None)
 NAMED = replace(ENTRY, uid="u1")
 INTENDED = LiveObject(KEY, "m", uid="", resource_version="", ours=False, entry=ENTRY)
 MADE = LiveObject(KEY, "m", uid="u1", resource_version="7", ours=True, entry=ENTRY)
-STATE = State(live=ClusterLive("m", inventory_read=True))
+STATE = AgentState(live=ClusterLive("m", inventory_read=True))
 OBJECT, OVER = values.of(values.OBJECT, KEY), values.of(values.OVER, KEY)
 
 

@@ -13,7 +13,7 @@ from gitfed.autoscaling import federated
 from gitfed.documents import bindings
 from gitfed.documents.state_commits import Message
 from gitfed.edges import git
-from gitfed.edges.state.state import State, StateBranch
+from gitfed.edges.state.state import BranchState, StateBranch
 from gitfed.model.decisions import Decisions
 from gitfed.model.scaling import AutoscalerRecord
 from tests.autoscaling import test_cron_rules, test_federated
@@ -42,7 +42,7 @@ def decide(fleet: Path) -> None:
 
 def remember(fleet: Path, record: AutoscalerRecord) -> None:
     branch = StateBranch(git.Repository.open(fleet), bindings)
-    empty = State(None, Decisions(known=False))
+    empty = BranchState(None, Decisions(known=False))
     decisions = replace(empty.decisions, repository_id="r", autoscalers={record.key: record})
     branch.write(empty, replace(empty, decisions=decisions), message=Message("Decide"), now=MORNING)
 

@@ -10,7 +10,7 @@ import pytest
 from gitfed.documents import bindings
 from gitfed.documents.state_commits import Message
 from gitfed.edges import git as edge
-from gitfed.edges.state.state import State, StateBranch
+from gitfed.edges.state.state import BranchState, StateBranch
 from gitfed.model.base import ObjectKey
 from gitfed.model.decisions import Decision, Decisions, Share
 from tests.cli.world import git, gitfed, program
@@ -69,9 +69,12 @@ def placed(fleet: Path, clusters: list[str]) -> None:
     """The state branch says that web runs there."""
     repository = edge.Repository.open(fleet)
     decision = Decision(ObjectKey("apps", "Deployment", "shop", "web"), "apps/v1", tuple(map(Share, clusters)))
-    decided = State(None, Decisions({decision.key: decision}, repository_id="r"))
+    decided = BranchState(None, Decisions({decision.key: decision}, repository_id="r"))
     StateBranch(repository, bindings).write(
-        State(None, Decisions(known=False)), decided, message=Message("Decide"), now=datetime(2026, 1, 1, tzinfo=UTC)
+        BranchState(None, Decisions(known=False)),
+        decided,
+        message=Message("Decide"),
+        now=datetime(2026, 1, 1, tzinfo=UTC),
     )
     repository.close()
 

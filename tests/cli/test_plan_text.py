@@ -22,7 +22,7 @@ from tests.cli.world import golden
 OFF, ON = plain.Paint(False), plain.Paint(True)
 
 
-def text(view: plan_text.View, **more: Any) -> str:
+def text(view: plan_text.PlanComparison, **more: Any) -> str:
     return "\n".join(plan_text.lines(view, more.pop("paint", OFF), more.pop("width", 120), **more)) + "\n"
 
 
@@ -120,11 +120,11 @@ def test_many_unchanged_rows_are_counted() -> None:
 # -- the placement table ----------------------------------------------------------------------------------------
 
 
-def rows(clusters: int) -> list[matrix.Row]:
+def rows(clusters: int) -> list[matrix.MatrixRow]:
     many = {f"c{number:03}": 1 for number in range(clusters)}
     return [
-        matrix.Row("shop/Deploy/web", {**many, "c000": 5}, {**many, "c000": 2, "new": 3}, "drained"),
-        matrix.Row("shop/CM/settings", None, dict.fromkeys(many), "every matching cluster"),
+        matrix.MatrixRow("shop/Deploy/web", {**many, "c000": 5}, {**many, "c000": 2, "new": 3}, "drained"),
+        matrix.MatrixRow("shop/CM/settings", None, dict.fromkeys(many), "every matching cluster"),
     ]
 
 
@@ -156,7 +156,7 @@ def test_a_very_narrow_terminal_gets_blocks() -> None:
     ids=str,
 )
 def test_a_cell(before: dict[str, int | None] | None, after: dict[str, int | None], shown: str) -> None:
-    assert matrix.cell(matrix.Row("x", before, after, ""), "a", OFF).text == shown
+    assert matrix.cell(matrix.MatrixRow("x", before, after, ""), "a", OFF).text == shown
 
 
 @given(
@@ -165,7 +165,7 @@ def test_a_cell(before: dict[str, int | None] | None, after: dict[str, int | Non
     st.integers(10, 200),
 )
 def test_every_form_of_the_table_shows_every_change(before: dict[str, int], after: dict[str, int], width: int) -> None:
-    found = "\n".join(matrix.lines([matrix.Row("web", before, after, "why")], list("abcdefgh"), OFF, width))
+    found = "\n".join(matrix.lines([matrix.MatrixRow("web", before, after, "why")], list("abcdefgh"), OFF, width))
     for cluster in before.keys() | after.keys():
         one, other = before.get(cluster, 0), after.get(cluster, 0)
         if one != other:
@@ -177,7 +177,7 @@ WIDE = ObjectKey("", "ConfigMap", "商店", "設定" * 9)
 LONG = "leaves 東京-1: cluster(s) had untolerated taint {maintenance=until-the-end-of-the-week:NoExecute}, \x1b[2J"
 
 
-def crowded() -> plan_text.View:
+def crowded() -> plan_text.PlanComparison:
     """Everything that a plan can print, with names that no terminal has room for."""
     clusters = ("c" * 40, "東京-1", *(f"edge-{number:02}" for number in range(20)))
     every = dict.fromkeys(clusters, 2)
@@ -219,7 +219,7 @@ def test_a_plan_on_a_terminal_says_what_it_says_in_a_pipe() -> None:
 
 
 def test_a_long_reason_takes_no_cluster_its_column() -> None:
-    row = matrix.Row("shop/Deploy/web", {"a": 1}, {"b": 1}, "leaves a: had untolerated taint {drain:NoExecute}")
+    row = matrix.MatrixRow("shop/Deploy/web", {"a": 1}, {"b": 1}, "leaves a: had untolerated taint {drain:NoExecute}")
     assert matrix.lines([row], ["a", "b"], OFF, 66, fold=66) == [
         "  WORKLOAD         a      b      TOTAL  WHY",
         "  shop/Deploy/web  1 → 0  0 → 1  1      leaves a: had untolerated",

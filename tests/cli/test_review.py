@@ -10,7 +10,7 @@ import pytest
 from gitfed.cli import pipeline
 from gitfed.cli.output import markdown
 from gitfed.edges import forge
-from gitfed.edges.forge import Place
+from gitfed.edges.forge import ForgeProject
 from tests.cli.world import FILES, commit, deployment, git, gitfed
 from tests.edges.forge import servers
 from tests.edges.forge.servers import KINDS, TOKEN, Fake
@@ -154,16 +154,16 @@ def test_a_comment_without_html_says_the_same() -> None:
 @pytest.mark.parametrize(
     ("url", "kind", "place"),
     [
-        ("https://github.com/acme/fleet.git", "", Place("github", "https://api.github.com", "acme/fleet")),
-        ("git@gitlab.com:a/b/c.git", "", Place("gitlab", "https://gitlab.com/api/v4", "a/b/c")),
-        ("ssh://git@git.example:2222/a/b", "gitea", Place("gitea", "https://git.example/api/v1", "a/b")),
-        ("https://git.example/a/b/", "gitlab", Place("gitlab", "https://git.example/api/v4", "a/b")),
+        ("https://github.com/acme/fleet.git", "", ForgeProject("github", "https://api.github.com", "acme/fleet")),
+        ("git@gitlab.com:a/b/c.git", "", ForgeProject("gitlab", "https://gitlab.com/api/v4", "a/b/c")),
+        ("ssh://git@git.example:2222/a/b", "gitea", ForgeProject("gitea", "https://git.example/api/v1", "a/b")),
+        ("https://git.example/a/b/", "gitlab", ForgeProject("gitlab", "https://git.example/api/v4", "a/b")),
         ("https://git.example/a/b", "", None),
         ("https://github.com/a/b", "gitlab", None),
         ("/srv/fleet.git", "github", None),
     ],
 )
-def test_the_url_of_a_repository_tells_its_forge(url: str, kind: str, place: Place | None) -> None:
+def test_the_url_of_a_repository_tells_its_forge(url: str, kind: str, place: ForgeProject | None) -> None:
     assert forge.of_url(url, kind) == place
 
 

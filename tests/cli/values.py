@@ -53,11 +53,11 @@ def plan(
     )  # fmt: skip
 
 
-def view(made: Plan, before: Mapping[ObjectKey, Mapping[str, int | None]] | None = None) -> plan_text.View:
-    return plan_text.View(made, before or {})
+def view(made: Plan, before: Mapping[ObjectKey, Mapping[str, int | None]] | None = None) -> plan_text.PlanComparison:
+    return plan_text.PlanComparison(made, before or {})
 
 
-def contract_example() -> plan_text.View:
+def contract_example() -> plan_text.PlanComparison:
     """The plan that the reference shows: web moves away from a drained cluster, cache stays."""
     rejected = (Rejection("us-2", "cluster(s) did not match the placement cluster affinity constraint"),)
     made = plan(

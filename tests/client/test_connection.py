@@ -17,7 +17,7 @@ import pytest
 
 from gitfed.cli import exits
 from gitfed.client import lists
-from gitfed.client.connection import Connection
+from gitfed.client.connection import HubConnection
 from gitfed.client.credential import Credential
 from gitfed.edges import certificates
 from gitfed.errors import GitfedError, HubError, HubUnreachable, NotThere, UsageError
@@ -67,7 +67,7 @@ def _problem(status: int, detail: str, **headers: str) -> Answer:
 
 
 def _asked(url: str) -> list[Any]:
-    return lists.items(Connection(url, Credential(token=TOKEN), seconds=5), "clusters")
+    return lists.items(HubConnection(url, Credential(token=TOKEN), seconds=5), "clusters")
 
 
 @pytest.mark.parametrize(
@@ -128,7 +128,7 @@ def test_agents_of_a_hub_that_knows_no_pools_are_their_clusters_own() -> None:
     }  # fmt: skip
     body = json.dumps({"schema": "gitfed.io/agents/v1", "items": [told], "total": 1}).encode()
     with answering(lambda request: (200, _JSON, body)) as url:
-        found = lists.items(Connection(url, Credential(token=TOKEN), seconds=5), "agents")
+        found = lists.items(HubConnection(url, Credential(token=TOKEN), seconds=5), "agents")
     assert found == [{**told, "pool": "", "member": ""}]
 
 
@@ -151,14 +151,14 @@ def test_a_redirect_does_not_carry_the_token_along() -> None:
 def test_members_that_are_new_are_no_fault() -> None:
     body = b'{"schema": "gitfed.io/quotas/v1", "items": [], "more": 1}'
     with answering(lambda request: (200, _JSON, body)) as url:
-        assert lists.items(Connection(url, Credential(token=TOKEN)), "quotas") == []
+        assert lists.items(HubConnection(url, Credential(token=TOKEN)), "quotas") == []
 
 
 def test_who_does_not_answer_is_not_waited_for() -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         url = f"http://127.0.0.1:{silent.getsockname()[1]}"
         with pytest.raises(HubUnreachable) as late:
-            lists.items(Connection(url, Credential(token=TOKEN), seconds=0.2), "clusters")
+            lists.items(HubConnection(url, Credential(token=TOKEN), seconds=0.2), "clusters")
     assert late.value.message == f"the hub at {url} does not answer in time"
     with pytest.raises(HubUnreachable) as refused:
         _asked(url)
@@ -188,7 +188,7 @@ def test_a_hub_whose_certificate_is_not_trusted_gets_nothing(tmp_path: Path) -> 
         (authority.server(["other.example"]), authority.certificate, "its certificate is not trusted: IP address mism"),
     ):  # fmt: skip
         with answering(note, _server(tmp_path, pair)) as url, pytest.raises(HubUnreachable) as refused:
-            lists.items(Connection(url, Credential(authority=trusts, token=TOKEN), seconds=5), "clusters")
+            lists.items(HubConnection(url, Credential(authority=trusts, token=TOKEN), seconds=5), "clusters")
         assert refused.value.message.startswith(f"the hub at {url}: {told}")
     assert seen == []
 
@@ -201,7 +201,7 @@ def test_a_client_certificate_that_is_over_is_told_as_such(tmp_path: Path) -> No
     over = authority.client("ann", (), timedelta(hours=1), now=datetime.now(UTC) - timedelta(days=1))
     credential = Credential(authority.certificate, over.certificate, over.key)
     with answering(lambda request: (200, _JSON, b"{}"), context) as url, pytest.raises(HubUnreachable) as refused:
-        lists.items(Connection(url, credential, seconds=5), "clusters")
+        lists.items(HubConnection(url, credential, seconds=5), "clusters")
     assert refused.value.message == f"the hub at {url}: your client certificate has expired"
     assert refused.value.hint == "gitfed kubeconfig --admin makes another"
 

@@ -7,7 +7,7 @@ from collections.abc import Collection
 import pytest
 
 from gitfed.agent_protocol import values
-from gitfed.agent_protocol.replica import Change
+from gitfed.agent_protocol.replica import ValueChange
 from gitfed.daemon import results
 from gitfed.daemon.fleet.cluster_ids import ClusterIds
 from gitfed.daemon.fleet.fleet import Fleet
@@ -42,8 +42,8 @@ class Stage:
         """Why it cannot be used then, as far as that is known; "" when it can."""
         member = self.fleet.members[name]
         assert isinstance(member, PulledMember)
-        state = values.State(ClusterLive(name, inventory_read=True), id=uid, asked=True, looked=True, owner="")
-        member.taken(Change({values.STATE: values.STATES.json(state)}, frozenset()))
+        state = values.AgentState(ClusterLive(name, inventory_read=True), id=uid, asked=True, looked=True, owner="")
+        member.taken(ValueChange({values.STATE: values.STATES.json(state)}, frozenset()))
         error = member.live().error
         return "" if error == "not read yet" else error
 

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 from typing import cast
 
 from gitfed.daemon import commit_status
-from gitfed.daemon.commit_status import CommitState, Status
+from gitfed.daemon.commit_status import CommitState, CommitStatus
 from gitfed.daemon.cycle import Engine
 from gitfed.model.base import Commit, ObjectKey
 from gitfed.model.fleet import ApplyResult
@@ -17,7 +17,7 @@ from gitfed.model.reason import Reason, ReasonCode
 SPACE = ObjectKey("", "Namespace", "", "lab")
 
 
-def told(*kept: ApplyResult) -> list[Status]:
+def told(*kept: ApplyResult) -> list[CommitStatus]:
     """Of a plan that deletes a namespace, when `kept` is what became of its deletions."""
     ready = asyncio.Event()
     ready.set()

@@ -132,7 +132,7 @@ async def test_a_store_that_goes_back_in_time_is_read_anew(address: Address) -> 
         await own(member)
         known = member._same._identity
         assert known is not None
-        member._same._identity = identity.Identity(known.uid, str(int(known.version) + 100_000))
+        member._same._identity = identity.ClusterIdentity(known.uid, str(int(known.version) + 100_000))
         before = member.view.observer
         await until(lambda: member.view.observer not in (None, before) and member.ready.is_set())
         assert member.view.entries()[KEY].uid == "u1"

@@ -53,7 +53,7 @@ class Stage:
         for name, value in said.items():
             found |= put[name](value) if name in put else {own(name): values.SLICES.json(value)}
         self.changed.clear()
-        news = self.reports.take(replica.Change(found, frozenset(map(own, gone))))
+        news = self.reports.take(replica.ValueChange(found, frozenset(map(own, gone))))
         assert news.endpoints
         self.station.heard(news.services)
         return self.changed
@@ -144,4 +144,4 @@ def test_a_slice_that_no_agent_can_be_told_of_is_left() -> None:
 @pytest.mark.parametrize("said", [{values.SHARED: 1}, {own("a"): {"name": 1}}, {values.OWN_SLICE: {}}])
 def test_what_has_not_the_form_of_endpoints_ends_the_connection(said: dict[str, Any]) -> None:
     with pytest.raises(LinkError):
-        Reports("m1").take(replica.Change(said, frozenset()))
+        Reports("m1").take(replica.ValueChange(said, frozenset()))

@@ -174,7 +174,7 @@ def _reported(uid: str) -> dict[str, Any]:
 def test_a_status_that_many_clusters_tell_is_held_once() -> None:
     many = [Reports(f"m{number}") for number in range(5)]
     for number, one in enumerate(many):
-        one.take(replica.Change({values.of(values.OBJECT, KEY): _reported(str(number))}, frozenset()))
+        one.take(replica.ValueChange({values.of(values.OBJECT, KEY): _reported(str(number))}, frozenset()))
     found = [one.objects[KEY] for one in many]
     assert [one.uid for one in found] == ["0", "1", "2", "3", "4"]
     assert found[0].status == _reported("0")["status"]
@@ -189,7 +189,7 @@ def test_a_change_is_open_until_its_own_task_is_over() -> None:
 
     def over(task: int, *, left: bool = False) -> bool:
         said = {"id": task, "number": 1, "action": "create", "left": left}
-        owner.reports.take(replica.Change({values.of(values.OVER, KEY): said}, frozenset()))
+        owner.reports.take(replica.ValueChange({values.of(values.OVER, KEY): said}, frozenset()))
         return not worklist.has(KEY)
 
     assert not over(number - 1), "that of a list before"
@@ -197,7 +197,7 @@ def test_a_change_is_open_until_its_own_task_is_over() -> None:
     assert over(number)
     assert not over(number, left=True), "an agent that found it undone again"
     assert over(number)
-    owner.reports.take(replica.Change({}, frozenset({values.of(values.OVER, KEY)})))
+    owner.reports.take(replica.ValueChange({}, frozenset({values.of(values.OVER, KEY)})))
     assert worklist.has(KEY), "nobody says so any more"
 
 

@@ -12,7 +12,7 @@ import pytest
 from gitfed.documents import bindings
 from gitfed.documents.state_commits import Message
 from gitfed.edges import git
-from gitfed.edges.state.state import State, StateBranch
+from gitfed.edges.state.state import BranchState, StateBranch
 from gitfed.model.base import Body
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -31,7 +31,7 @@ def branch(tmp_path: Path) -> StateBranch:
     return StateBranch(git.Repository.create(tmp_path / "clone.git"), bindings)
 
 
-def write(branch: StateBranch, state: State, answers: Mapping[str, Body]) -> State:
+def write(branch: StateBranch, state: BranchState, answers: Mapping[str, Body]) -> BranchState:
     decisions = replace(state.decisions, repository_id="r", answers=answers)
     return branch.write(state, replace(state, decisions=decisions), message=Message("s"), now=NOW)
 

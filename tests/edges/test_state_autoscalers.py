@@ -8,7 +8,7 @@ from pathlib import Path
 from gitfed.documents import bindings
 from gitfed.documents.state_commits import Message
 from gitfed.edges import git
-from gitfed.edges.state.state import State, StateBranch
+from gitfed.edges.state.state import BranchState, StateBranch
 from gitfed.model.decisions import Decisions
 from gitfed.model.scaling import AutoscalerRecord
 from tests.autoscaling.cron import MINUTE, NOON, after, declared, rule
@@ -16,7 +16,7 @@ from tests.autoscaling.cron import MINUTE, NOON, after, declared, rule
 PATH = "autoscalers/cronfederatedhpa/shop/hours.yaml"
 
 
-def write(branch: StateBranch, state: State, *records: AutoscalerRecord) -> State:
+def write(branch: StateBranch, state: BranchState, *records: AutoscalerRecord) -> BranchState:
     decisions = replace(state.decisions, repository_id="r", autoscalers={one.key: one for one in records})
     return branch.write(state, replace(state, decisions=decisions), message=Message("Decide"), now=NOON)
 
@@ -24,7 +24,7 @@ def write(branch: StateBranch, state: State, *records: AutoscalerRecord) -> Stat
 def test_records_are_read_as_they_were_written_and_go_when_they_are_gone(tmp_path: Path) -> None:
     branch = StateBranch(git.Repository.create(tmp_path / "a.git"), bindings)
     record = after(declared(rule(schedule="* * * * *")), None, NOON, NOON + MINUTE)
-    state = write(branch, State(None, Decisions(known=False)), record)
+    state = write(branch, BranchState(None, Decisions(known=False)), record)
     assert StateBranch(branch.repository, bindings).read().decisions.autoscalers == {record.key: record}
     assert write(branch, state, record).commit == state.commit, "nothing new, no commit"
     write(branch, state)
@@ -35,7 +35,7 @@ def test_records_are_read_as_they_were_written_and_go_when_they_are_gone(tmp_pat
 
 def test_a_spoiled_record_is_a_problem_of_its_autoscaler_alone(tmp_path: Path) -> None:
     branch = StateBranch(git.Repository.create(tmp_path / "a.git"), bindings)
-    state = write(branch, State(None, Decisions(known=False)), after(declared(rule()), None, NOON))
+    state = write(branch, BranchState(None, Decisions(known=False)), after(declared(rule()), None, NOON))
     branch.repository.commit_files(
         branch.ref, {PATH: b"kind: CronFederatedHPA\nmetadata: {name: hours}\n"}, "by hand", parent=state.commit,
         when=NOON,

@@ -13,7 +13,7 @@ import pytest
 from aiohttp import abc
 
 from gitfed.edges import address as addresses
-from gitfed.edges.webhook import Client
+from gitfed.edges.webhook import WebhookClient
 from gitfed.errors import WebhookError, WebhookUnreachable
 from gitfed.model.base import Digest, ObjectKey
 from gitfed.model.webhook import ServiceAddress, Webhook, WebhookQuestion
@@ -46,8 +46,8 @@ def server(authority: Authority) -> Iterator[Running]:
 
 
 @pytest.fixture
-async def client() -> AsyncIterator[Client]:
-    made = Client(in_cluster=False)
+async def client() -> AsyncIterator[WebhookClient]:
+    made = WebhookClient(in_cluster=False)
     yield made
     await made.close()
 
@@ -61,7 +61,7 @@ def question(
     )
 
 
-async def refused(client: Client, asked: WebhookQuestion) -> str:
+async def refused(client: WebhookClient, asked: WebhookQuestion) -> str:
     with pytest.raises(WebhookUnreachable) as error:
         await client.ask(asked)
     return error.value.message
@@ -70,7 +70,7 @@ async def refused(client: Client, asked: WebhookQuestion) -> str:
 # -- what goes out ------------------------------------------------------------------------------------------------
 
 
-async def test_the_example_answers_over_https(client: Client, server: Running, authority: Authority) -> None:
+async def test_the_example_answers_over_https(client: WebhookClient, server: Running, authority: Authority) -> None:
     response = await client.ask(question(server.url, authority.bundle))
     assert (response["successful"], response["replicas"]) == (True, 3)
     (sent,) = server.received
@@ -83,7 +83,7 @@ async def test_the_example_answers_over_https(client: Client, server: Running, a
     assert "Cookie" not in server.headers[0]
 
 
-async def test_every_request_has_a_uid_of_its_own(client: Client, server: Running, authority: Authority) -> None:
+async def test_every_request_has_a_uid_of_its_own(client: WebhookClient, server: Running, authority: Authority) -> None:
     for _ in range(2):
         await client.ask(question(server.url, authority.bundle))
     first, second = (one["request"]["uid"] for one in server.received)
@@ -91,7 +91,7 @@ async def test_every_request_has_a_uid_of_its_own(client: Client, server: Runnin
 
 
 async def test_a_proxy_of_the_environment_is_not_used(
-    client: Client, server: Running, authority: Authority, monkeypatch: pytest.MonkeyPatch
+    client: WebhookClient, server: Running, authority: Authority, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("https_proxy", "HTTPS_PROXY", "all_proxy"):
         monkeypatch.setenv(name, "http://127.0.0.1:9")
@@ -102,14 +102,14 @@ async def test_a_proxy_of_the_environment_is_not_used(
 
 
 async def test_an_authority_that_nobody_named_is_not_trusted(
-    client: Client, server: Running, authority: Authority
+    client: WebhookClient, server: Running, authority: Authority
 ) -> None:
     assert "is not who it should be: " in await refused(client, question(server.url))
     assert "is not who it should be: " in await refused(client, question(server.url, Authority().bundle))
     assert server.received == []
 
 
-async def test_a_certificate_for_another_name_is_not_trusted(client: Client, authority: Authority) -> None:
+async def test_a_certificate_for_another_name_is_not_trusted(client: WebhookClient, authority: Authority) -> None:
     with serving(authority, names=("elsewhere.example.com",)) as server:
         said = await refused(client, question(server.url, authority.bundle))
     assert "is not who it should be: " in said
@@ -117,7 +117,7 @@ async def test_a_certificate_for_another_name_is_not_trusted(client: Client, aut
 
 
 @pytest.mark.parametrize("bundle", ["%%%", "bm8gY2VydGlmaWNhdGU=", "w7w="])
-async def test_a_bundle_without_certificates_is_said(client: Client, server: Running, bundle: str) -> None:
+async def test_a_bundle_without_certificates_is_said(client: WebhookClient, server: Running, bundle: str) -> None:
     said = await refused(client, question(server.url, bundle))
     assert said == "cannot be asked: its caBundle holds no certificates in base64 of PEM"
 
@@ -133,7 +133,7 @@ async def test_a_bundle_without_certificates_is_said(client: Client, server: Run
         "255.255.255.255",
     ],
 )  # fmt: skip
-async def test_addresses_that_only_a_machine_itself_should_ask_are_refused(client: Client, address: str) -> None:
+async def test_addresses_that_only_a_machine_itself_should_ask_are_refused(client: WebhookClient, address: str) -> None:
     assert addresses.why_not(address)
     host = f"[{address.partition('%')[0]}]" if ":" in address else address
     said = await refused(client, question(f"https://{host}/latest"))
@@ -147,7 +147,7 @@ def test_private_and_public_addresses_may_be_asked(address: str) -> None:
 
 
 @pytest.mark.parametrize("host", ["2852039166", "0xa9fea9fe", "0251.0376.0251.0376", "１６９.254.169.254"])
-async def test_other_ways_to_write_a_refused_address_help_nobody(client: Client, host: str) -> None:
+async def test_other_ways_to_write_a_refused_address_help_nobody(client: WebhookClient, host: str) -> None:
     said = await refused(client, question(f"https://{host}/"))
     assert "link-local or metadata address" in said or said == "cannot be asked: its address is not valid"
 
@@ -171,7 +171,7 @@ class Moving(abc.AbstractResolver):
 
 async def test_a_name_that_means_another_address_the_second_time_is_refused_then(authority: Authority) -> None:
     with serving(authority, names=("hook.example.com",)) as server:
-        client = Client(in_cluster=False, resolver=Moving("127.0.0.1", "169.254.169.254"))
+        client = WebhookClient(in_cluster=False, resolver=Moving("127.0.0.1", "169.254.169.254"))
         url = f"https://hook.example.com:{server.port}/"
         assert (await client.ask(question(url, authority.bundle)))["successful"]
         await client.close()
@@ -188,7 +188,7 @@ async def test_a_name_that_means_another_address_the_second_time_is_refused_then
 
 async def test_a_service_is_asked_by_its_name_in_the_cluster(authority: Authority) -> None:
     with serving(authority, names=("interpreter.tools.svc",)) as server:
-        client = Client(in_cluster=True, resolver=Moving("127.0.0.1"))
+        client = WebhookClient(in_cluster=True, resolver=Moving("127.0.0.1"))
         service = ServiceAddress("tools", "interpreter", server.port, "/deep/path")
         assert (await client.ask(question(bundle=authority.bundle, service=service)))["successful"]
         await client.close()
@@ -196,7 +196,7 @@ async def test_a_service_is_asked_by_its_name_in_the_cluster(authority: Authorit
     assert server.headers[0]["Host"] == f"interpreter.tools.svc:{server.port}"
 
 
-async def test_a_service_cannot_be_asked_from_outside_of_a_cluster(client: Client) -> None:
+async def test_a_service_cannot_be_asked_from_outside_of_a_cluster(client: WebhookClient) -> None:
     said = await refused(client, question(service=ServiceAddress("tools", "interpreter", 443, "")))
     assert said == "is the Service tools/interpreter, and gitfed does not run in a cluster: give clientConfig.url"
 
@@ -204,7 +204,7 @@ async def test_a_service_cannot_be_asked_from_outside_of_a_cluster(client: Clien
 # -- down and slow ------------------------------------------------------------------------------------------------
 
 
-async def test_nobody_listens(client: Client, authority: Authority) -> None:
+async def test_nobody_listens(client: WebhookClient, authority: Authority) -> None:
     with serving(authority) as server:
         pass
     said = await refused(client, question(server.url, authority.bundle))
@@ -212,18 +212,18 @@ async def test_nobody_listens(client: Client, authority: Authority) -> None:
     assert "localhost" not in said
 
 
-async def test_a_name_that_does_not_exist(client: Client) -> None:
+async def test_a_name_that_does_not_exist(client: WebhookClient) -> None:
     assert "cannot be reached: " in await refused(client, question("https://nowhere.invalid/"))
 
 
-async def test_who_is_slow_is_left_after_its_own_timeout(client: Client, authority: Authority) -> None:
+async def test_who_is_slow_is_left_after_its_own_timeout(client: WebhookClient, authority: Authority) -> None:
     done = threading.Event()
     with serving(authority, react=lambda handler, context: done.wait(30) and None) as server:
         assert await refused(client, question(server.url, authority.bundle, timeout=1)) == "did not answer within 1 s"
         done.set()
 
 
-async def test_who_sends_one_byte_after_the_other_is_left_too(client: Client, authority: Authority) -> None:
+async def test_who_sends_one_byte_after_the_other_is_left_too(client: WebhookClient, authority: Authority) -> None:
     done = threading.Event()
 
     def drip(handler: Any, context: dict[str, Any]) -> None:
@@ -238,7 +238,7 @@ async def test_who_sends_one_byte_after_the_other_is_left_too(client: Client, au
         done.set()
 
 
-async def test_a_connection_that_breaks_half_way(client: Client, authority: Authority) -> None:
+async def test_a_connection_that_breaks_half_way(client: WebhookClient, authority: Authority) -> None:
     def half(handler: Any, context: dict[str, Any]) -> None:
         handler.send_response(200)
         handler.send_header("Content-Length", "100")
@@ -251,7 +251,7 @@ async def test_a_connection_that_breaks_half_way(client: Client, authority: Auth
 
 
 async def test_a_connection_that_was_closed_meanwhile_costs_no_answer(
-    client: Client, server: Running, authority: Authority
+    client: WebhookClient, server: Running, authority: Authority
 ) -> None:
     def react(handler: Any, context: dict[str, Any]) -> None:
         if len(server.received) == 2:
@@ -266,7 +266,7 @@ async def test_a_connection_that_was_closed_meanwhile_costs_no_answer(
 
 
 async def test_who_always_closes_the_connection_is_asked_twice_and_not_for_ever(
-    client: Client, server: Running, authority: Authority
+    client: WebhookClient, server: Running, authority: Authority
 ) -> None:
     server.react = lambda handler, context: setattr(handler, "close_connection", True)
     assert (await refused(client, question(server.url, authority.bundle))).startswith("cannot be asked: ")
@@ -318,7 +318,7 @@ def endless(handler: Any, context: dict[str, Any]) -> None:
     ],
 )  # fmt: skip
 async def test_an_answer_that_is_none_says_what_it_is(
-    client: Client, authority: Authority, react: Any, said: str
+    client: WebhookClient, authority: Authority, react: Any, said: str
 ) -> None:
     with serving(authority, react=react) as server:
         with pytest.raises(WebhookError) as error:
@@ -327,13 +327,15 @@ async def test_an_answer_that_is_none_says_what_it_is(
         assert not isinstance(error.value, WebhookUnreachable)
 
 
-async def test_an_unsuccessful_response_is_an_answer_for_others_to_judge(client: Client, authority: Authority) -> None:
+async def test_an_unsuccessful_response_is_an_answer_for_others_to_judge(
+    client: WebhookClient, authority: Authority
+) -> None:
     with serving(authority, react=answering(successful=False, status={"code": 400, "message": "no"})) as server:
         response = await client.ask(question(server.url, authority.bundle))
     assert response["status"] == {"code": 400, "message": "no"}
 
 
-async def test_two_requests_share_a_connection(client: Client, server: Running, authority: Authority) -> None:
+async def test_two_requests_share_a_connection(client: WebhookClient, server: Running, authority: Authority) -> None:
     ports: list[int] = []
     server.react = lambda handler, context: (
         ports.append(handler.client_address[1]),

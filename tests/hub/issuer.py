@@ -49,8 +49,8 @@ class Forge:
         given = {name: value for name, value in {**usual, **claims}.items() if value is not None}
         return jwt.encode(given, key, algorithm=algorithm, headers={"kid": kid})
 
-    def settings(self, **more: Any) -> oidc.Settings:
-        return oidc.Settings(self.url, "gitfed", **more)
+    def settings(self, **more: Any) -> oidc.OidcSettings:
+        return oidc.OidcSettings(self.url, "gitfed", **more)
 
 
 @contextlib.asynccontextmanager

@@ -25,7 +25,7 @@ from tests.hub.issuer import Forge
 from tests.hub.stage import get, policy, staged, user
 
 
-async def _said(forge: Forge, token: str, **settings: Any) -> oidc.Identity | str:
+async def _said(forge: Forge, token: str, **settings: Any) -> oidc.OidcIdentity | str:
     with contextlib.ExitStack():
         issuer = oidc.Issuer(forge.settings(**settings))
         try:
@@ -38,10 +38,10 @@ async def _said(forge: Forge, token: str, **settings: Any) -> oidc.Identity | st
 
 async def test_a_token_says_name_and_groups() -> None:
     async with issuer.running() as forge:
-        assert await _said(forge, forge.token()) == oidc.Identity("ann", ("platform",))
+        assert await _said(forge, forge.token()) == oidc.OidcIdentity("ann", ("platform",))
         mail = forge.token(email="ann@example.com", roles="admins")
         claims = {"username_claim": "email", "groups_claim": "roles"}
-        assert await _said(forge, mail, **claims) == oidc.Identity("ann@example.com", ("admins",))
+        assert await _said(forge, mail, **claims) == oidc.OidcIdentity("ann@example.com", ("admins",))
 
 
 async def test_a_forged_or_foreign_token_is_refused() -> None:
@@ -96,7 +96,7 @@ async def test_a_name_that_nobody_can_have_is_refused(claims: dict[str, Any]) ->
 async def test_groups_of_kubernetes_are_not_an_issuers_to_give() -> None:
     async with issuer.running() as forge:
         token = forge.token(groups=["system:masters", "platform", 7, ""])
-        assert await _said(forge, token) == oidc.Identity("ann", ("platform",))
+        assert await _said(forge, token) == oidc.OidcIdentity("ann", ("platform",))
 
 
 async def test_an_address_that_was_never_verified_is_nobodys() -> None:
@@ -155,7 +155,7 @@ async def test_keys_are_not_fetched_from_where_a_cloud_keeps_credentials(
 def test_keys_are_not_fetched_without_tls() -> None:
     for address in ("http://issuer.example", "issuer.example", "file:///etc/passwd", ""):
         with pytest.raises(UsageError):
-            oidc.Issuer(oidc.Settings(address, "gitfed"))
+            oidc.Issuer(oidc.OidcSettings(address, "gitfed"))
 
 
 async def test_a_token_of_the_issuer_opens_the_hub(tmp_path: Path) -> None:

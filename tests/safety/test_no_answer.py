@@ -18,7 +18,7 @@ from yarl import URL
 import gitfed
 from gitfed import errors
 from gitfed.edges import download, no_answer, oidc
-from gitfed.edges.forge.call import Client
+from gitfed.edges.forge.call import ForgeClient
 from gitfed.edges.git import app
 from tests.safety.foreign import PASSWORD, foreign
 
@@ -65,7 +65,7 @@ def proxy(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> It
 @pytest.mark.usefixtures("proxy")
 def test_the_password_of_a_proxy_is_in_no_error_of_a_forge_or_a_download() -> None:
     with pytest.raises(errors.ForgeUnreachable) as of_forge:
-        Client("https://forge.invalid/api", {"Authorization": "Bearer t0ken"}, again=()).get("/user")
+        ForgeClient("https://forge.invalid/api", {"Authorization": "Bearer t0ken"}, again=()).get("/user")
     with pytest.raises(errors.SourceUnreachable) as of_file:
         download.fetch("https://files.invalid/rules.yaml", most=10)
     for raised in (of_forge, of_file):
@@ -83,7 +83,7 @@ def test_the_password_of_a_proxy_is_in_no_error_of_a_github_app(monkeypatch: pyt
 
 @pytest.mark.usefixtures("proxy")
 async def test_the_password_of_a_proxy_is_in_no_error_of_an_issuer() -> None:
-    issuer = oidc.Issuer(oidc.Settings("https://issuer.invalid", "gitfed"))
+    issuer = oidc.Issuer(oidc.OidcSettings("https://issuer.invalid", "gitfed"))
     try:
         with pytest.raises(errors.IdentityUnreachable) as raised:
             await issuer.discover()

@@ -18,10 +18,10 @@ from gitfed.daemon import commit_status, commits, cycle, record, state_store, tr
 from gitfed.daemon.descheduler import Descheduler
 from gitfed.daemon.fleet import fleet as fleets
 from gitfed.daemon.fleet import member
-from gitfed.daemon.fleet.apply_change import Writing
+from gitfed.daemon.fleet.apply_change import ClusterWriter
 from gitfed.daemon.fleet.worker import Worker
 from gitfed.edges.backoff import Backoff
-from gitfed.edges.forge import Status
+from gitfed.edges.forge import CommitStatus
 from gitfed.edges.kube import discovery, inventory, observe
 from gitfed.edges.kube import facts as probes
 from gitfed.edges.state.state import StateBranch
@@ -88,8 +88,8 @@ def _reading(bad: str) -> dict[str, tuple[Any, str, Callable[..., bool]]]:
         "the tree": (source, "read", lambda tree, **more: tree.commit == bad),
         "planning": (build, "build", lambda repo, *more, **options: repo.commit == bad),
         "gates": (gate, "hold", lambda *more, repo, **options: repo.commit == bad),
-        "decisions": (state_store.Memory, "decisions_for", lambda self, repo: repo.commit == bad),
-        "facts": (state_store.Memory, "with_facts", lambda self, repo, fleet: repo.commit == bad),
+        "decisions": (state_store.StateStore, "decisions_for", lambda self, repo: repo.commit == bad),
+        "facts": (state_store.StateStore, "with_facts", lambda self, repo, fleet: repo.commit == bad),
         "members": (fleets.Fleet, "match", lambda self, repo, **options: repo.commit == bad),
         "the interpreter": (cycle.Engine, "_interpreter_of", lambda self, repo: repo.commit == bad),
     }
@@ -140,10 +140,10 @@ async def test_after_a_restart_the_last_good_commit_is_in_force_too(
 
 
 async def test_the_commits_status_says_that_it_is_rejected(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
-    told: list[tuple[str, Status]] = []
+    told: list[tuple[str, CommitStatus]] = []
 
     class Forge:
-        def set_status(self, commit: str, one: Status) -> None:
+        def set_status(self, commit: str, one: CommitStatus) -> None:
             told.append((commit, one))
 
     async with stage.engine() as engine:
@@ -165,8 +165,8 @@ async def test_the_commits_status_says_that_it_is_rejected(stage: Stage, monkeyp
 ELSEWHERE = {
     "recording": (record.Record, "write"),
     "the state branch": (StateBranch, "write"),
-    "what changed": (state_store.Memory, "write_decisions"),
-    "results": (state_store.Memory, "write_results"),
+    "what changed": (state_store.StateStore, "write_decisions"),
+    "results": (state_store.StateStore, "write_results"),
     "handing over": (fleets.Fleet, "hand_over"),
     "statuses": (status, "of_all"),
     "following": (fleets.Fleet, "follow"),
@@ -210,7 +210,7 @@ ONE_CLUSTER = {
     "the term": (inventory.Inventory, "raise_term", lambda self, term: self.cluster == "m1"),
     "intentions": (inventory.Inventory, "record", lambda self, *more, **options: self.cluster == "m1"),
     "lists": (observe.Observer, "_listed", lambda self, *more: self.cluster == "m1"),
-    "writing": (Writing, "carry_out", lambda self, change: change.cluster == "m1"),
+    "writing": (ClusterWriter, "carry_out", lambda self, change: change.cluster == "m1"),
     "the worker": (Worker, "_round", lambda self: self.cluster == "m1"),
 }
 

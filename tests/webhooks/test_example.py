@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from gitfed.edges.webhook import Client
+from gitfed.edges.webhook import WebhookClient
 from gitfed.interpret import responses, webhooks
 from gitfed.interpret.registry import InterpretError, Operation, OperationInputs, Replicas
 from gitfed.model.webhook import Webhook
@@ -61,7 +61,7 @@ def webhook(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Webhook]:
 
 
 async def meaning(webhook: Webhook, operation: Operation, inputs: OperationInputs) -> Any:
-    client = Client()
+    client = WebhookClient()
     try:
         asked = webhooks.question(webhook, operation, inputs)
         return responses.value(operation, inputs, asked.read(await client.ask(asked)))

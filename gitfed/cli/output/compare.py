@@ -59,7 +59,7 @@ class Difference:
         return "new" if self.before is None else "gone" if self.after is None else "changed"
 
 
-def placement(review: reviewing.Review) -> list[matrix.Row]:
+def placement(review: reviewing.Review) -> list[matrix.MatrixRow]:
     """Templates whose clusters or replicas differ."""
     base, head = review.base, review.head
     edited = {(one.key.kind, one.key.namespace, one.key.name) for one in review.declared if one.verb == "changed"}
@@ -90,7 +90,7 @@ def placement(review: reviewing.Review) -> list[matrix.Row]:
             why = f"its policy changed; {why}"
         if kept:
             why = retained_objects.why(why, kept)
-        rows.append(matrix.Row(names.shown(key), before, after, why, kept.keys()))
+        rows.append(matrix.MatrixRow(names.shown(key), before, after, why, kept.keys()))
     return rows
 
 

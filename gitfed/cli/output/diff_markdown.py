@@ -225,7 +225,7 @@ def _placement(shown: DiffView, most: int) -> list[str]:
     return ["#### Placement", "", *lines, ""]
 
 
-def _cell(row: matrix.Row, cluster: str) -> str:
+def _cell(row: matrix.MatrixRow, cluster: str) -> str:
     text = markdown.unbroken(matrix.cell(row, cluster, plain.Paint()).text)
     return f"**{text}**" if "→" in text else text
 

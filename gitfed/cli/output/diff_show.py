@@ -51,7 +51,7 @@ class DiffView(NamedTuple):
         return self.preview.review
 
     @property
-    def rows(self) -> list[matrix.Row]:
+    def rows(self) -> list[matrix.MatrixRow]:
         return compare.placement(self.review)
 
     @property

@@ -30,7 +30,7 @@ class Checked:
 
 
 @dataclass(frozen=True, slots=True)
-class Answered:
+class InterpretedOperation:
     operation: Operation
     inputs: OperationInputs
     answer: Interpretation[Any] | Unknown
@@ -91,7 +91,7 @@ def _check(one: Checked, order: Sequence[Operation]) -> dict[str, Any]:
     }
 
 
-def answers(found: Sequence[Answered], output: options.Output, *, with_source: bool) -> None:
+def answers(found: Sequence[InterpretedOperation], output: options.Output, *, with_source: bool) -> None:
     """Results on stdout, a script's failure on stderr."""
     if output.format != "text":
         structured.echo({"schema": SCHEMA, "answers": [_answer(one) for one in found]}, output.format)
@@ -110,7 +110,7 @@ def answers(found: Sequence[Answered], output: options.Output, *, with_source: b
             click.echo(plain.clean_lines(yaml.dump(value)), nl=False)
 
 
-def _answer(one: Answered) -> dict[str, Any]:
+def _answer(one: InterpretedOperation) -> dict[str, Any]:
     body = one.inputs.object
     about = {"operation": one.operation.value, "apiVersion": body["apiVersion"], "kind": body["kind"]}
     return {**about, **_given(one.operation, one.inputs, one.answer)}

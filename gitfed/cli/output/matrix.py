@@ -25,7 +25,7 @@ _INDENT = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class MatrixRow:
     label: str
     before: Shares | None
     """None: nothing is known of a time before; then nothing counts as changed."""
@@ -53,7 +53,7 @@ def of(shares: Sequence[Share]) -> dict[ClusterName, int | None]:
 
 
 def lines(
-    rows: Sequence[Row],
+    rows: Sequence[MatrixRow],
     clusters: Sequence[ClusterName],
     paint: plain.Paint,
     width: int,
@@ -96,7 +96,7 @@ def text(before: int | None, after: int | None, *, was: bool, is_: bool, known: 
     return f"{old} → {'0' if not is_ and counts else now}"
 
 
-def cell(row: Row, cluster: ClusterName, paint: plain.Paint) -> Cell:
+def cell(row: MatrixRow, cluster: ClusterName, paint: plain.Paint) -> Cell:
     before, after = row.before or {}, row.after
     shown = text(
         before.get(cluster),
@@ -115,7 +115,7 @@ def cell(row: Row, cluster: ClusterName, paint: plain.Paint) -> Cell:
 
 
 def _grid(
-    rows: Sequence[Row], columns: Sequence[tuple[str, ClusterName]], paint: plain.Paint, heading: str
+    rows: Sequence[MatrixRow], columns: Sequence[tuple[str, ClusterName]], paint: plain.Paint, heading: str
 ) -> list[list[Cell]]:
     grid = [[Cell(title, paint.faint) for title in (heading, *(title for title, _ in columns), "TOTAL", "WHY")]]
     for row in rows:
@@ -125,7 +125,7 @@ def _grid(
     return grid
 
 
-def _alike(rows: Sequence[Row], clusters: Sequence[ClusterName]) -> dict[tuple[str, ...], list[ClusterName]]:
+def _alike(rows: Sequence[MatrixRow], clusters: Sequence[ClusterName]) -> dict[tuple[str, ...], list[ClusterName]]:
     """Clusters by what their column says, in the order of their first."""
     groups: dict[tuple[str, ...], list[ClusterName]] = {}
     for cluster in clusters:
@@ -133,12 +133,12 @@ def _alike(rows: Sequence[Row], clusters: Sequence[ClusterName]) -> dict[tuple[s
     return groups
 
 
-def _uses(rows: Sequence[Row], cluster: ClusterName) -> bool:
+def _uses(rows: Sequence[MatrixRow], cluster: ClusterName) -> bool:
     return any(cluster in row.after or cluster in (row.before or {}) for row in rows)
 
 
 def _legend(
-    groups: Mapping[tuple[str, ...], Sequence[ClusterName]], rows: Sequence[Row], fold: int | None
+    groups: Mapping[tuple[str, ...], Sequence[ClusterName]], rows: Sequence[MatrixRow], fold: int | None
 ) -> list[str]:
     found = []
     for members in groups.values():
@@ -154,7 +154,7 @@ def _nothing_in(clusters: Sequence[ClusterName], fold: int | None) -> list[str]:
     return table.flow([f"nothing in {listed}"], indent=_INDENT, width=fold) if clusters else []
 
 
-def _blocks(rows: Sequence[Row], paint: plain.Paint, fold: int | None) -> list[str]:
+def _blocks(rows: Sequence[MatrixRow], paint: plain.Paint, fold: int | None) -> list[str]:
     found = []
     for row in rows:
         label = Cell(row.label, paint.strong if row.changed else None)

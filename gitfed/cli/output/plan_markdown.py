@@ -19,9 +19,9 @@ _MOST_ROWS = 300
 _MOST_PROBLEMS = 30
 
 
-def comment(shown: plan_text.View, *, limit: int = LIMIT) -> str:
+def comment(shown: plan_text.PlanComparison, *, limit: int = LIMIT) -> str:
     """Less than `limit` characters."""
-    steps: Sequence[Callable[[plan_text.View], list[str]]] = (_full, _by_object, _counts)
+    steps: Sequence[Callable[[plan_text.PlanComparison], list[str]]] = (_full, _by_object, _counts)
     for step in steps:
         text = "\n".join([MARKER, *step(shown)]) + "\n"
         if len(text) < limit:
@@ -29,7 +29,7 @@ def comment(shown: plan_text.View, *, limit: int = LIMIT) -> str:
     return text[: limit - 1]
 
 
-def _full(shown: plan_text.View) -> list[str]:
+def _full(shown: plan_text.PlanComparison) -> list[str]:
     return [
         *_head(shown),
         *_problems(shown),
@@ -40,7 +40,7 @@ def _full(shown: plan_text.View) -> list[str]:
     ]
 
 
-def _by_object(shown: plan_text.View) -> list[str]:
+def _by_object(shown: plan_text.PlanComparison) -> list[str]:
     note = ["", "_Too long for a comment: fields are left out._", ""]
     return [
         *_head(shown),
@@ -53,7 +53,7 @@ def _by_object(shown: plan_text.View) -> list[str]:
     ]
 
 
-def _counts(shown: plan_text.View) -> list[str]:
+def _counts(shown: plan_text.PlanComparison) -> list[str]:
     rows = plan_text.rows(shown)
     changed = sum(1 for row in rows if row.why != "unchanged")
     errors = sum(1 for problem in shown.plan.problems if problem.severity is Severity.ERROR)
@@ -68,7 +68,7 @@ def _counts(shown: plan_text.View) -> list[str]:
     ]
 
 
-def _head(shown: plan_text.View) -> list[str]:
+def _head(shown: plan_text.PlanComparison) -> list[str]:
     plan = shown.plan
     base = f", base {markdown.code(formatting.commit(plan.base))}" if plan.base else ""
     where = f"{markdown.code(formatting.commit(plan.commit))}{base} · {markdown.escape(formatting.facts(plan.facts))}"
@@ -76,7 +76,7 @@ def _head(shown: plan_text.View) -> list[str]:
     return [f"### gitfed plan for {where}", "", *([*notes, ""] if notes else [])]
 
 
-def _problems(shown: plan_text.View) -> list[str]:
+def _problems(shown: plan_text.PlanComparison) -> list[str]:
     problems = sorted(shown.plan.problems, key=lambda problem: (problem.severity is not Severity.ERROR, problem))
     if not problems:
         return []
@@ -86,14 +86,14 @@ def _problems(shown: plan_text.View) -> list[str]:
     return ["**Problems**", "", *lines, ""]
 
 
-def _declared(shown: plan_text.View) -> list[str]:
+def _declared(shown: plan_text.PlanComparison) -> list[str]:
     if not shown.declared:
         return []
     lines = [line for group in declared_text.alike(shown.declared) for line in diff_markdown.declaration(group)]
     return ["**Declared**", "", *lines, ""]
 
 
-def _placement(shown: plan_text.View) -> list[str]:
+def _placement(shown: plan_text.PlanComparison) -> list[str]:
     rows = [row for row in plan_text.rows(shown) if row.why != "unchanged"]
     if not rows:
         return ["Placement is unchanged.", ""]
@@ -102,7 +102,7 @@ def _placement(shown: plan_text.View) -> list[str]:
     return ["**Placement**", "", *markdown.table(["Workload", "Clusters", "Total", "Why"], body), "", *more]
 
 
-def _where(row: matrix.Row) -> str:
+def _where(row: matrix.MatrixRow) -> str:
     """Clusters by what happens there: `eu-1 eu-2: 6 → 2`."""
     groups: dict[str, list[str]] = {}
     before = row.before or {}
@@ -119,7 +119,7 @@ def _where(row: matrix.Row) -> str:
     return "<br>".join(f"{markdown.code(formatting.some(clusters))} {cell}" for cell, clusters in groups.items())
 
 
-def _changes(shown: plan_text.View, *, fields: bool) -> list[str]:
+def _changes(shown: plan_text.PlanComparison, *, fields: bool) -> list[str]:
     changes = shown.plan.changes
     if changes is None:
         return ["Changes: clusters not observed.", ""]
@@ -151,7 +151,7 @@ def _fields(change: Change) -> list[str]:
     return [line for field in change.diff for line in plan_text.field_lines(field)]
 
 
-def _foot(shown: plan_text.View) -> list[str]:
+def _foot(shown: plan_text.PlanComparison) -> list[str]:
     plan = shown.plan
     held = [gate for gate in plan.gates if gate.held]
     gates = [

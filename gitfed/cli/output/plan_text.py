@@ -31,7 +31,7 @@ _COUNTED = ("create", "update", "move", "delete")
 
 
 @dataclass(frozen=True, slots=True)
-class View:
+class PlanComparison:
     """A plan beside what was decided before it."""
 
     plan: Plan
@@ -42,13 +42,13 @@ class View:
     """What is declared otherwise than in the plan's base, and no object of the plan shows."""
 
 
-def view(plan: Plan, decisions: Decisions, declared: tuple[Declaration, ...] = ()) -> View:
+def view(plan: Plan, decisions: Decisions, declared: tuple[Declaration, ...] = ()) -> PlanComparison:
     before = {key: matrix.of(decision.targets) for key, decision in decisions.bindings.items()}
-    return View(plan, before, decisions.bindings, declared)
+    return PlanComparison(plan, before, decisions.bindings, declared)
 
 
 def lines(
-    shown: View,
+    shown: PlanComparison,
     paint: plain.Paint,
     width: int,
     *,
@@ -85,7 +85,7 @@ def header(plan: Plan, paint: plain.Paint, fold: int | None = None) -> list[str]
     return table.flow(["Plan for ", name, f"{base} · {formatting.facts(plan.facts)}"], width=fold)
 
 
-def nothing_to_do(shown: View) -> bool:
+def nothing_to_do(shown: PlanComparison) -> bool:
     """What fits nowhere is nothing that can be done, but it is nothing to be silent about."""
     if plan_failing.lines(shown.plan, plain.Paint(False)):
         return False
@@ -94,7 +94,7 @@ def nothing_to_do(shown: View) -> bool:
     return not any(row.changed or row.before is None for row in rows(shown))
 
 
-def rows(shown: View) -> list[matrix.Row]:
+def rows(shown: PlanComparison) -> list[matrix.MatrixRow]:
     """One row for each template that is placed, was placed, or should be and is not."""
     found = []
     seen = retained_objects.of_changes(shown.plan.changes) if shown.plan.changes is not None else None
@@ -105,17 +105,17 @@ def rows(shown: View) -> list[matrix.Row]:
             if (held := shown.plan.held_decisions.get(key)) is not None:
                 said = f"held by gate {held.gate}: {said}"
             before = _comparable(before, binding)
-            found.append(_row(shown, key, matrix.Row(names.shown(key), before, after, said), seen))
+            found.append(_row(shown, key, matrix.MatrixRow(names.shown(key), before, after, said), seen))
     for key in sorted(shown.before.keys() - shown.plan.bindings.keys()):
         if shown.before[key]:
-            row = matrix.Row(names.shown(key), shown.before[key], {}, "removed from the repository")
+            row = matrix.MatrixRow(names.shown(key), shown.before[key], {}, "removed from the repository")
             found.append(_row(shown, key, row, seen))
     return found
 
 
 def _row(
-    shown: View, key: ObjectKey, row: matrix.Row, seen: Mapping[ObjectKey, retained_objects.Kept] | None
-) -> matrix.Row:
+    shown: PlanComparison, key: ObjectKey, row: matrix.MatrixRow, seen: Mapping[ObjectKey, retained_objects.Kept] | None
+) -> matrix.MatrixRow:
     """The row, with the copies that stay where it does not go any more. `seen`: as changes have them, if any do."""
     leaves = (row.before or {}).keys() - row.after.keys()
     if not leaves:
@@ -150,10 +150,10 @@ def why(binding: Binding, before: matrix.Shares | None) -> str:
     return reasons.chosen(binding, before) or ("new" if before is None else "")
 
 
-def _placement(shown: View, paint: plain.Paint, width: int, *, wide: bool, fold: int | None) -> list[str]:
+def _placement(shown: PlanComparison, paint: plain.Paint, width: int, *, wide: bool, fold: int | None) -> list[str]:
     found = rows(shown)
     still = [row for row in found if row.why == "unchanged"]
-    hidden: list[matrix.Row] = []
+    hidden: list[matrix.MatrixRow] = []
     if not wide and len(still) > _MOST_UNCHANGED:
         hidden = still
         found = [row for row in found if row.why != "unchanged"]

@@ -24,7 +24,7 @@ from gitfed.model.plan import Action, Change
 from gitfed.planning.objects import retain
 
 
-class Writing:
+class ClusterWriter:
     """All writes of users' objects to one cluster, as long as one connection to it lives."""
 
     def __init__(
@@ -41,7 +41,7 @@ class Writing:
         self._cluster = session.cluster
         self._observer = observer
         self._interpreter = interpreter
-        self._target = apply.Target(
+        self._target = apply.ApplyTarget(
             session=session,
             discovery=discovery,
             federation=federation,

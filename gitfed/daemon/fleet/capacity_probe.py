@@ -25,12 +25,12 @@ class Measure:
         every: float,
         models: Callable[[], Iterable[Model]],
         usable: Callable[[], bool],
-        known: Callable[[], capacity.Room],
+        known: Callable[[], capacity.CapacityReading],
         publish: Callable[[], None],
     ) -> None:
         """`every`: seconds between two looks at the sums. `usable`: whether the cluster counts as ready; else nothing
         is collected. `known`: the room of an earlier time. `publish` is called when `room` changed."""
-        self.room: capacity.Room | None = None
+        self.room: capacity.CapacityReading | None = None
         """None: nobody asked for it, or the first look is not over."""
         self._every = every
         self._models = models

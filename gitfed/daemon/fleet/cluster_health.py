@@ -76,8 +76,10 @@ class Vitals:
             self._belief, _time(), every=every, longest=LONGEST, thresholds=self._timing.thresholds
         )
 
-    def _known_room(self) -> capacity.Room:
-        return capacity.Room(self.facts.resource_summary, self.facts.nodes, capacity.NOT_READ, self.facts.quotas)
+    def _known_room(self) -> capacity.CapacityReading:
+        return capacity.CapacityReading(
+            self.facts.resource_summary, self.facts.nodes, capacity.NOT_READ, self.facts.quotas
+        )
 
     def _publish(self) -> None:
         if self._belief is None:

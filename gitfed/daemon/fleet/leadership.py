@@ -28,7 +28,7 @@ class LeadIsFree(Exception):
     """Who led in our place has ended, or the lead was given to us anew: the service begins again."""
 
 
-class Writing(Protocol):
+class LedWorker(Protocol):
     """What is asked of the worker."""
 
     stopped: str
@@ -48,10 +48,10 @@ class Leading(Protocol):
     async def begin(self, inventory: Inventory) -> None:
         """Wait until it may begin, and raise the term. Raises NotOwned, ClusterError."""
 
-    async def follow(self, inventory: Inventory, worker: Writing) -> None:
+    async def follow(self, inventory: Inventory, worker: LedWorker) -> None:
         """Runs beside the worker. Raises LeadIsFree."""
 
-    async def resign(self, inventory: Inventory | None, worker: Writing | None) -> None:
+    async def resign(self, inventory: Inventory | None, worker: LedWorker | None) -> None:
         """We end in good order."""
 
 
@@ -82,7 +82,7 @@ class Leadership:
         else:
             await inventory.raise_term(self.term)
 
-    async def follow(self, inventory: Inventory, worker: Writing) -> None:
+    async def follow(self, inventory: Inventory, worker: LedWorker) -> None:
         """Where somebody else began to lead, go on when that one has ended: in good order, or after a while where one
         plan was carried out. Another daemon that lives keeps the lead."""
         since, who = 0.0, ""
@@ -99,7 +99,7 @@ class Leadership:
                 self.term = None
                 raise LeadIsFree
 
-    async def resign(self, inventory: Inventory | None, worker: Writing | None) -> None:
+    async def resign(self, inventory: Inventory | None, worker: LedWorker | None) -> None:
         """Who waits for the lead need not wait for a sign of life."""
         if inventory is None or self.term is None or (worker is not None and worker.stopped):
             return
@@ -147,7 +147,7 @@ class GivenLead:
             await inventory.raise_term(lead.term)
         self._begun = lead
 
-    async def follow(self, inventory: Inventory, worker: Writing) -> None:
+    async def follow(self, inventory: Inventory, worker: LedWorker) -> None:
         """A new lead: the service begins again where nothing was written under the old one, else it goes on."""
         while True:
             self._news.clear()
@@ -158,5 +158,5 @@ class GivenLead:
                 await self.begin(inventory)
             await self._news.wait()
 
-    async def resign(self, inventory: Inventory | None, worker: Writing | None) -> None:
+    async def resign(self, inventory: Inventory | None, worker: LedWorker | None) -> None:
         """The lead is not ours to give back: whoever gave it still has it."""

@@ -16,7 +16,7 @@ from collections.abc import Callable, Collection, Iterator
 
 from gitfed import errors
 from gitfed.daemon import trouble
-from gitfed.daemon.fleet.apply_change import Writing
+from gitfed.daemon.fleet.apply_change import ClusterWriter
 from gitfed.daemon.fleet.callbacks import FleetCallbacks
 from gitfed.daemon.fleet.cluster_health import Timing, Vitals
 from gitfed.daemon.fleet.leadership import Leadership, Leading, LeadIsFree
@@ -25,7 +25,7 @@ from gitfed.daemon.fleet.member_protocol import Expected
 from gitfed.daemon.fleet.observed_view import ObservedView
 from gitfed.daemon.fleet.same_cluster import SameCluster
 from gitfed.daemon.fleet.worker import Worker, WorkerCallbacks
-from gitfed.daemon.fleet.workloads import Way, Workloads
+from gitfed.daemon.fleet.workloads import WorkloadAccess, Workloads
 from gitfed.daemon.services.station import Station
 from gitfed.edges.backoff import Backoff
 from gitfed.edges.kube import facts, identity
@@ -178,9 +178,9 @@ class Member:
         """Wait for the first look at nodes and pods. The caller sets the timeout."""
         await self._measure.first_look()
 
-    def _in_use(self) -> Way | None:
+    def _in_use(self) -> WorkloadAccess | None:
         ready = self.ready.is_set() and self.facts.reach is Reach.READY
-        return Way(self._session, self._discovery) if ready and self._session and self._discovery else None
+        return WorkloadAccess(self._session, self._discovery) if ready and self._session and self._discovery else None
 
     @property
     def superseded(self) -> bool:
@@ -332,7 +332,7 @@ class Member:
             self._upward.relisted(self.name)
             await self._lead.begin(inventory)
             confirm = functools.partial(self._same.confirm, session)
-            writing = Writing(
+            writing = ClusterWriter(
                 session,
                 discovery,
                 observer,

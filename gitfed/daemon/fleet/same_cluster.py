@@ -7,7 +7,7 @@ import asyncio
 from gitfed import errors
 from gitfed.edges.kube import identity
 from gitfed.edges.kube.connection.session import Session
-from gitfed.edges.kube.identity import Identity
+from gitfed.edges.kube.identity import ClusterIdentity
 from gitfed.model.base import ClusterName
 
 _FRESH = 1.0
@@ -17,7 +17,7 @@ _FRESH = 1.0
 class SameCluster:
     def __init__(self, cluster: ClusterName) -> None:
         self._cluster = cluster
-        self._identity: Identity | None = None
+        self._identity: ClusterIdentity | None = None
         """Which cluster was read, and how far it was."""
         self._confirmed_at = 0.0
 
@@ -26,7 +26,7 @@ class SameCluster:
         """That of its kube-system; "" while it was not read."""
         return self._identity.uid if self._identity is not None else ""
 
-    def take(self, identity: Identity | None) -> None:
+    def take(self, identity: ClusterIdentity | None) -> None:
         """This cluster is read from now on. None: it does not say who it is."""
         self._identity, self._confirmed_at = identity, asyncio.get_running_loop().time()
 

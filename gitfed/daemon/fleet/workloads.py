@@ -24,7 +24,7 @@ _LOAD = 10.0
 """Seconds for asking what workloads use: a cluster that takes longer counts as unread this time."""
 
 
-class Way(NamedTuple):
+class WorkloadAccess(NamedTuple):
     session: Session
     discovery: Discovery
 
@@ -33,7 +33,7 @@ class Workloads:
     """Of a cluster that this process reaches (a `member_protocol.ClusterWorkloads`)."""
 
     def __init__(
-        self, way: Callable[[], Way | None], measure: Measure, is_ours: Callable[[ObjectKey, str], bool]
+        self, way: Callable[[], WorkloadAccess | None], measure: Measure, is_ours: Callable[[ObjectKey, str], bool]
     ) -> None:
         """`way`: None while the cluster is not in use."""
         self._way = way

@@ -11,26 +11,36 @@ right to edit what we then put into their comment.
 from __future__ import annotations
 
 from gitfed.edges.forge import bitbucket, gitea, github, gitlab
-from gitfed.edges.forge.call import Client
-from gitfed.edges.forge.place import CommitState, Forge, Place, Posted, Status, of_url, proposal_page
+from gitfed.edges.forge.call import ForgeClient
+from gitfed.edges.forge.place import CommitState, CommitStatus, Forge, ForgeProject, Posted, of_url, proposal_page
 from gitfed.errors import UsageError
 
 KINDS = ("github", "gitlab", "gitea", "bitbucket")
 """Forgejo speaks Gitea's API."""
 
-__all__ = ["KINDS", "CommitState", "Forge", "Place", "Posted", "Status", "connect", "of_url", "proposal_page"]
+__all__ = [
+    "KINDS",
+    "CommitState",
+    "CommitStatus",
+    "Forge",
+    "ForgeProject",
+    "Posted",
+    "connect",
+    "of_url",
+    "proposal_page",
+]
 
 
-def connect(place: Place, token: str) -> Forge:
+def connect(place: ForgeProject, token: str) -> Forge:
     """Nothing is asked yet. Raises UsageError for an address that a token must not be sent to."""
     if not token:
         raise UsageError(f"there is no token for {place.api}", hint="set GITFED_FORGE_TOKEN")
     if place.kind == "github":
-        return github.GitHub(Client(place.api, github.headers(token)), place.project)
+        return github.GitHub(ForgeClient(place.api, github.headers(token)), place.project)
     if place.kind == "gitlab":
-        return gitlab.GitLab(Client(place.api, gitlab.headers(token)), place.project)
+        return gitlab.GitLab(ForgeClient(place.api, gitlab.headers(token)), place.project)
     if place.kind in ("gitea", "forgejo"):
-        return gitea.Gitea(Client(place.api, gitea.headers(token)), place.project)
+        return gitea.Gitea(ForgeClient(place.api, gitea.headers(token)), place.project)
     if place.kind == "bitbucket":
-        return bitbucket.Bitbucket(Client(place.api, bitbucket.headers(token)), place.project)
+        return bitbucket.Bitbucket(ForgeClient(place.api, bitbucket.headers(token)), place.project)
     raise UsageError(f"there is no forge {place.kind!r}", hint=", ".join(KINDS))

@@ -12,8 +12,8 @@ import urllib.parse
 from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 
-from gitfed.edges.forge.call import Client, segment
-from gitfed.edges.forge.place import CommitState, Posted, Status, one_line
+from gitfed.edges.forge.call import ForgeClient, segment
+from gitfed.edges.forge.place import CommitState, CommitStatus, Posted, one_line
 from gitfed.errors import ForgeError, UsageError
 from gitfed.model.base import Commit
 
@@ -31,7 +31,7 @@ class Bitbucket:
     longest: ClassVar[int] = 32_000
     html: ClassVar[bool] = False
 
-    def __init__(self, client: Client, project: str) -> None:
+    def __init__(self, client: ForgeClient, project: str) -> None:
         if not urllib.parse.urlsplit(client.api).path.endswith("/2.0"):
             raise UsageError(
                 f"{client.api} is not Bitbucket Cloud, whose API is https://api.bitbucket.org/2.0",
@@ -57,7 +57,7 @@ class Bitbucket:
         self._client.send("PUT", f"{comments}/{int(known['id'])}", {"content": {"raw": wanted}})
         return Posted.UPDATED
 
-    def set_status(self, commit: Commit, status: Status) -> None:
+    def set_status(self, commit: Commit, status: CommitStatus) -> None:
         states = {
             CommitState.PENDING: "INPROGRESS",
             CommitState.SUCCESS: "SUCCESSFUL",

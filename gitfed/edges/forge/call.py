@@ -31,7 +31,7 @@ _LONGEST_WAIT = 60.0
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
-class Client:
+class ForgeClient:
     """Calls below one address."""
 
     def __init__(self, api: str, headers: Mapping[str, str], *, again: tuple[float, ...] = _AGAIN) -> None:

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from gitfed.edges.forge.call import Client, segment
-from gitfed.edges.forge.place import CommitState, Posted, Status, one_line
+from gitfed.edges.forge.call import ForgeClient, segment
+from gitfed.edges.forge.place import CommitState, CommitStatus, Posted, one_line
 from gitfed.errors import ForgeError
 from gitfed.model.base import Commit
 
@@ -29,7 +29,7 @@ class GitLab:
     """GitLab takes a million; nobody reads that."""
     html: ClassVar[bool] = True
 
-    def __init__(self, client: Client, project: str) -> None:
+    def __init__(self, client: ForgeClient, project: str) -> None:
         self._client = client
         self._project = f"/projects/{segment(project)}"
 
@@ -47,7 +47,7 @@ class GitLab:
         self._client.send("PUT", f"{notes}/{int(known['id'])}", {"body": wanted})
         return Posted.UPDATED
 
-    def set_status(self, commit: Commit, status: Status) -> None:
+    def set_status(self, commit: Commit, status: CommitStatus) -> None:
         states = {
             CommitState.PENDING: "pending",
             CommitState.SUCCESS: "success",

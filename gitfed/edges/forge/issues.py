@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from gitfed.edges.forge.call import Client, segment
-from gitfed.edges.forge.place import CommitState, Posted, Status, one_line
+from gitfed.edges.forge.call import ForgeClient, segment
+from gitfed.edges.forge.place import CommitState, CommitStatus, Posted, one_line
 from gitfed.errors import ForgeError
 from gitfed.model.base import Commit
 
@@ -26,7 +26,7 @@ class IssueForge:
     description: ClassVar[int]
     """The most characters of a status's description."""
 
-    def __init__(self, client: Client, project: str) -> None:
+    def __init__(self, client: ForgeClient, project: str) -> None:
         self._client = client
         owner, _, name = project.partition("/")
         self._repo = f"/repos/{segment(owner)}/{segment(name)}"
@@ -44,7 +44,7 @@ class IssueForge:
         self._client.send("PATCH", f"{self._repo}/issues/comments/{int(known['id'])}", {"body": wanted})
         return Posted.UPDATED
 
-    def set_status(self, commit: Commit, status: Status) -> None:
+    def set_status(self, commit: Commit, status: CommitStatus) -> None:
         body: dict[str, Any] = {
             "state": _STATES[status.state],
             "context": status.name,

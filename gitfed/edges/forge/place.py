@@ -12,7 +12,7 @@ from gitfed.model.base import Commit
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ForgeProject:
     """A project on a forge. `project` is `owner/name`; on GitLab a path of any depth, or the project's number."""
 
     kind: str
@@ -30,7 +30,7 @@ _KNOWN = {
 _PATHS = {"github": "api/v3", "gitlab": "api/v4", "gitea": "api/v1", "forgejo": "api/v1"}
 
 
-def of_url(url: str, kind: str = "") -> Place | None:
+def of_url(url: str, kind: str = "") -> ForgeProject | None:
     """The project that a repository's URL names, on a public forge or on one of `kind`; None when it is neither."""
     match = _URL.fullmatch(url)
     if match is None:
@@ -40,8 +40,8 @@ def of_url(url: str, kind: str = "") -> Place | None:
     if not project or (kind and known and kind != known):
         return None
     if known:
-        return Place(known, api, project)
-    return Place(kind, f"https://{host}/{_PATHS[kind]}", project) if kind in _PATHS else None
+        return ForgeProject(known, api, project)
+    return ForgeProject(kind, f"https://{host}/{_PATHS[kind]}", project) if kind in _PATHS else None
 
 
 _PAGES = {
@@ -74,7 +74,7 @@ class CommitState(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Status:
+class CommitStatus:
     """What stands beside a commit. A later status of the same name replaces it; other names are left alone."""
 
     name: str
@@ -105,7 +105,7 @@ class Forge(Protocol):
         """
         ...
 
-    def set_status(self, commit: Commit, status: Status) -> None:
+    def set_status(self, commit: Commit, status: CommitStatus) -> None:
         """Raises ForgeError, ForgeUnreachable."""
         ...
 

@@ -21,18 +21,18 @@ from gitfed.edges.git import tracking
 from gitfed.edges.git.access import Access
 from gitfed.edges.git.history import CommitInfo
 from gitfed.edges.git.location import check_url, find_root, forget_hook_environment, is_url, shown
-from gitfed.edges.git.objects import Change, CommitTree, PartOfTree, TreeEntry
+from gitfed.edges.git.objects import CommitTree, PartOfTree, TreeChange, TreeEntry
 from gitfed.edges.git.repository import Repository
 from gitfed.edges.git.submodules import bring
 from gitfed.edges.git.worktree import WorkTree
 
 __all__ = [
     "Access",
-    "Change",
     "CommitInfo",
     "CommitTree",
     "PartOfTree",
     "Repository",
+    "TreeChange",
     "TreeEntry",
     "WorkTree",
     "bring",

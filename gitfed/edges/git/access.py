@@ -39,7 +39,7 @@ _SSH = ("BatchMode=yes", "StrictHostKeyChecking=yes", "ConnectTimeout=30", "Serv
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class GitAccess:
     """How one command reaches one address."""
 
     url: str
@@ -62,7 +62,7 @@ class Access:
         self._lock = threading.Lock()
 
     @contextlib.contextmanager
-    def to(self, url: str) -> Iterator[Way]:
+    def to(self, url: str) -> Iterator[GitAccess]:
         """What a command gets for `url`. Files that had to be made are gone afterwards.
 
         Raises SourceError for files that cannot be used and for names of addresses that are not contacted,
@@ -76,11 +76,11 @@ class Access:
         with contextlib.ExitStack() as stack:
             if origin.scheme == "ssh":
                 # The name before the host is whom we log in as, not a secret.
-                yield Way(url, self._ssh(folder, stack))
+                yield GitAccess(url, self._ssh(folder, stack))
             elif origin.scheme in ("http", "https"):
-                yield Way(bare, self._http(folder, origin, given))
+                yield GitAccess(bare, self._http(folder, origin, given))
             else:
-                yield Way(url, {})
+                yield GitAccess(url, {})
 
     def _folder_for(self, origin: location.Origin) -> Path | None:
         if self._folder is None:

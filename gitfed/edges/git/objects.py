@@ -36,7 +36,7 @@ class TreeEntry:
     mode: int
 
 
-class Change(NamedTuple):
+class TreeChange(NamedTuple):
     """One path in two commits; None where it is no file."""
 
     before: TreeEntry | None
@@ -124,13 +124,13 @@ class Objects(Program):
         changes = self.changes(before, after)
         return None if changes is None else {path: change.after for path, change in changes.items()}
 
-    def changes(self, before: Commit, after: Commit) -> dict[str, Change] | None:
+    def changes(self, before: Commit, after: Commit) -> dict[str, TreeChange] | None:
         """What differs between two commits by path; None when that is much.
 
         Folders are compared here and not by `git diff-tree`, which gathers all changes in memory before it prints the
         first: a folder that holds itself again and again would take the whole machine.
         """
-        changes: dict[str, Change] = {}
+        changes: dict[str, TreeChange] = {}
         looked = 0
         pairs = [("", self._tree_of(before), self._tree_of(after))]
         while pairs:
@@ -152,9 +152,9 @@ class Objects(Program):
                 entry = TreeEntry(path, new_file[1], self._size(new_file[1]), new_file[0]) if new_file else None
                 if old_file is not None:
                     size = self._size(old_file[1]) if entry is None else 0
-                    changes[path] = Change(TreeEntry(path, old_file[1], size, old_file[0]), entry)
+                    changes[path] = TreeChange(TreeEntry(path, old_file[1], size, old_file[0]), entry)
                 elif entry is not None:
-                    changes[path] = Change(None, entry)
+                    changes[path] = TreeChange(None, entry)
         return changes
 
     def some(self, commit: Commit, paths: Iterable[str], folders: Iterable[str] = ()) -> dict[str, TreeEntry]:

@@ -9,11 +9,11 @@ from gitfed.edges.git.checkout import Committing
 from gitfed.edges.git.history import History
 from gitfed.edges.git.objects import Objects
 from gitfed.edges.git.remote import Remote
-from gitfed.edges.git.write import Writing
+from gitfed.edges.git.write import RepositoryWriter
 from gitfed.errors import CloneUnwritable, SourceError
 
 
-class Repository(Objects, History, Remote, Writing, Committing):
+class Repository(Objects, History, Remote, RepositoryWriter, Committing):
     """A Git repository on this machine, bare or not."""
 
     @classmethod

@@ -44,7 +44,7 @@ class Keyring:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class SignatureVerdict:
     """`by` is whose signature it is; `why_not` says why the commit has none that counts."""
 
     by: str = ""
@@ -90,11 +90,11 @@ def keyring(entries: Iterable[str], read: Callable[[str], bytes | None], *, know
     return Keyring(ssh, frozenset(pgp), tuple(trusted), found, tuple(unusable))
 
 
-def verify(raw: bytes, keys: Keyring) -> Verdict:
+def verify(raw: bytes, keys: Keyring) -> SignatureVerdict:
     """Whether the signature of a commit counts. `raw` is the commit object's content."""
     payload, signature = split(raw)
     if not signature:
-        return Verdict(why_not="is not signed")
+        return SignatureVerdict(why_not="is not signed")
     with tempfile.TemporaryDirectory(prefix="gitfed-keys-") as folder:
         try:
             if signature.startswith(b"-----BEGIN SSH SIGNATURE-----"):
@@ -102,10 +102,10 @@ def verify(raw: bytes, keys: Keyring) -> Verdict:
             if signature.startswith((b"-----BEGIN PGP SIGNATURE-----", b"-----BEGIN PGP MESSAGE-----")):
                 return _verify_pgp(payload, signature, keys, Path(folder))
         except FileNotFoundError as error:
-            return Verdict(why_not=f"has a signature, and the program {error.filename} is missing to check it")
+            return SignatureVerdict(why_not=f"has a signature, and the program {error.filename} is missing to check it")
         except subprocess.TimeoutExpired:
-            return Verdict(why_not="has a signature that could not be checked in time")
-    return Verdict(why_not="has a signature that is neither PGP's nor SSH's")
+            return SignatureVerdict(why_not="has a signature that could not be checked in time")
+    return SignatureVerdict(why_not="has a signature that is neither PGP's nor SSH's")
 
 
 def split(raw: bytes) -> tuple[bytes, bytes]:
@@ -135,19 +135,23 @@ def split(raw: bytes) -> tuple[bytes, bytes]:
     return payload, b"\n".join(signatures[0]) + b"\n" if len(signatures) == 1 else b""
 
 
-def _verify_ssh(payload: bytes, signature: bytes, keys: Keyring, folder: Path) -> Verdict:
+def _verify_ssh(payload: bytes, signature: bytes, keys: Keyring, folder: Path) -> SignatureVerdict:
     file = folder / "signature"
     file.write_bytes(signature)
     done = _run(["ssh-keygen", "-Y", "check-novalidate", "-n", "git", "-s", str(file)], payload)
     said = done.stdout.decode("utf-8", "replace")
     found = re.fullmatch(r'Good "git" signature with \S+ key (SHA256:\S+)\s*', said)
     if done.returncode or found is None:
-        return Verdict(why_not="has an SSH signature that is not good")
+        return SignatureVerdict(why_not="has an SSH signature that is not good")
     owner = keys.ssh.get(found[1])
-    return Verdict(by=owner) if owner else Verdict(why_not=f"is signed with the key {found[1]}, which is not trusted")
+    return (
+        SignatureVerdict(by=owner)
+        if owner
+        else SignatureVerdict(why_not=f"is signed with the key {found[1]}, which is not trusted")
+    )
 
 
-def _verify_pgp(payload: bytes, signature: bytes, keys: Keyring, folder: Path) -> Verdict:
+def _verify_pgp(payload: bytes, signature: bytes, keys: Keyring, folder: Path) -> SignatureVerdict:
     folder.chmod(0o700)
     gpg = [
         "gpg",
@@ -180,20 +184,20 @@ def _verify_pgp(payload: bytes, signature: bytes, keys: Keyring, folder: Path) -
             status.setdefault(words[1], []).append(words[2:])
     for sign, why in (("EXPKEYSIG", "has expired"), ("REVKEYSIG", "was revoked")):
         if sign in status:
-            return Verdict(why_not=f"is signed with the key {status[sign][0][0]}, which {why}")
+            return SignatureVerdict(why_not=f"is signed with the key {status[sign][0][0]}, which {why}")
     if "EXPSIG" in status:
-        return Verdict(why_not="has a signature that has expired")
+        return SignatureVerdict(why_not="has a signature that has expired")
     missing = status.get("NO_PUBKEY")
     if missing:
-        return Verdict(why_not=f"is signed with the key {missing[0][0]}, which is not trusted")
+        return SignatureVerdict(why_not=f"is signed with the key {missing[0][0]}, which is not trusted")
     valid = status.get("VALIDSIG", [])
     if done.returncode or len(status.get("GOODSIG", [])) != 1 or len(valid) != 1:
-        return Verdict(why_not="has a PGP signature that is not good")
+        return SignatureVerdict(why_not="has a PGP signature that is not good")
     used, primary = valid[0][0], valid[0][-1]
     if not counting & {used, primary}:
-        return Verdict(why_not=f"is signed with the key {primary}, which is not trusted")
+        return SignatureVerdict(why_not=f"is signed with the key {primary}, which is not trusted")
     name = " ".join(status["GOODSIG"][0][1:])
-    return Verdict(by=f"{_printable(name)} {primary}".strip())
+    return SignatureVerdict(by=f"{_printable(name)} {primary}".strip())
 
 
 def _add_ssh(ssh: dict[str, str], match: re.Match[str], entry: str, unusable: list[str]) -> None:

@@ -20,7 +20,7 @@ _SHA256 = 64
 """Digits of a commit's name in a repository of that kind."""
 
 
-class Writing(Tidying):
+class RepositoryWriter(Tidying):
     """Commits, refs of ours, and blobs that are to outlive their branch."""
 
     def commit_files(

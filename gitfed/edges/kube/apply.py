@@ -62,7 +62,7 @@ Retained = Callable[[Body, Body], Awaitable[Body]]
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class ApplyTarget:
     """Where changes of one cluster go: made once per cluster, used for each change."""
 
     session: Session
@@ -79,7 +79,7 @@ class Target:
     gone_after: tuple[float, ...] = field(default=_GONE_AFTER)
 
 
-async def carry_out(target: Target, change: Change) -> ApplyResult:
+async def carry_out(target: ApplyTarget, change: Change) -> ApplyResult:
     """Do it, and say how it went. A refusal or failure is an outcome; only CredentialsError, Unauthorized,
     ClusterUnreachable and ClusterBusy are raised: they are about the cluster, not about this object.
     """
@@ -104,7 +104,7 @@ async def carry_out(target: Target, change: Change) -> ApplyResult:
     return replace(result, took=time.monotonic() - started)
 
 
-async def _act(target: Target, change: Change) -> ApplyResult:
+async def _act(target: ApplyTarget, change: Change) -> ApplyResult:
     if change.action in (Action.KEEP, Action.SKIP):
         return ApplyResult(change.cluster, change.key, "skipped", str(change.reason))
     # Its definition may have been created just before. A deletion has no need to wait for that.
@@ -131,7 +131,7 @@ async def _act(target: Target, change: Change) -> ApplyResult:
         return await _replace(target, change, resource, body)
 
 
-async def _create(target: Target, change: Change, resource: Resource, body: Body) -> ApplyResult:
+async def _create(target: ApplyTarget, change: Change, resource: Resource, body: Body) -> ApplyResult:
     try:
         stored = await _apply(target, change, resource, _with_metadata(body, resourceVersion=_NEVER_STORED))
     except errors.ObjectConflict as error:
@@ -144,7 +144,7 @@ async def _create(target: Target, change: Change, resource: Resource, body: Body
     return _done(target, change, "created", stored)
 
 
-async def _exists(target: Target, change: Change, resource: Resource, body: Body) -> ApplyResult:
+async def _exists(target: ApplyTarget, change: Change, resource: Resource, body: Body) -> ApplyResult:
     """The object that was to be created is there. Ours after all (a crash before the answer, a late watch), or not?"""
     try:
         live = await _read(target, change, resource)
@@ -170,7 +170,7 @@ async def _exists(target: Target, change: Change, resource: Resource, body: Body
 
 
 async def _adopt(
-    target: Target, change: Change, resource: Resource, body: Body, live: Body | None = None
+    target: ApplyTarget, change: Change, resource: Resource, body: Body, live: Body | None = None
 ) -> ApplyResult:
     try:
         live = live or await _read(target, change, resource)
@@ -204,7 +204,7 @@ async def _adopt(
     return _done(target, change, "unchanged" if unchanged else "configured", stored)
 
 
-async def _update(target: Target, change: Change, resource: Resource, body: Body) -> ApplyResult:
+async def _update(target: ApplyTarget, change: Change, resource: Resource, body: Body) -> ApplyResult:
     live = change.live
     assert live is not None
     try:
@@ -220,7 +220,7 @@ async def _update(target: Target, change: Change, resource: Resource, body: Body
     return _done(target, change, "unchanged" if unchanged else "configured", stored)
 
 
-async def _apply(target: Target, change: Change, resource: Resource, body: Body) -> Body:
+async def _apply(target: ApplyTarget, change: Change, resource: Resource, body: Body) -> Body:
     # What we send was parsed strictly, and an apply refuses unknown fields whatever this says: otherwise the server
     # would read every body twice, for warnings.
     query = {"fieldManager": MANAGER, "force": "true", "fieldValidation": "Ignore"}
@@ -238,11 +238,11 @@ async def _apply(target: Target, change: Change, resource: Resource, body: Body)
     return stored
 
 
-async def _read(target: Target, change: Change, resource: Resource) -> dict[str, Any]:
+async def _read(target: ApplyTarget, change: Change, resource: Resource) -> dict[str, Any]:
     return await target.session.json("GET", resource.path(change.key.namespace, change.key.name))
 
 
-async def _delete(target: Target, change: Change, resource: Resource) -> ApplyResult:
+async def _delete(target: ApplyTarget, change: Change, resource: Resource) -> ApplyResult:
     live = change.live
     if live is None or not live.ours:
         return _failed(change, "not deleted: inventory and label do not both say that it is ours", reason="NotOurs")
@@ -286,7 +286,7 @@ async def _delete(target: Target, change: Change, resource: Resource) -> ApplyRe
     return ApplyResult(change.cluster, change.key, "deleted", "", Health.NOT_FOUND)
 
 
-async def _replace(target: Target, change: Change, resource: Resource, body: Body) -> ApplyResult:
+async def _replace(target: ApplyTarget, change: Change, resource: Resource, body: Body) -> ApplyResult:
     if target.dry_run:
         return ApplyResult(change.cluster, change.key, "configured", "would be deleted and created again")
     deleted = await _delete(target, change, resource)
@@ -314,7 +314,7 @@ def _kind(change: Change) -> Kind:
     return Kind(change.key.group, change.key.kind)
 
 
-def _written_by_us(target: Target, live: Body) -> bool:
+def _written_by_us(target: ApplyTarget, live: Body) -> bool:
     """Label and manager: labels are copied by people and controllers, managed fields are not."""
     metadata = live["metadata"]
     labelled = (metadata.get("labels") or {}).get(FEDERATION_LABEL) == target.federation
@@ -348,14 +348,14 @@ def _without_managers(body: Body) -> Body:
     return _with_metadata(body, managedFields=None)
 
 
-def _done(target: Target, change: Change, outcome: str, stored: Body) -> ApplyResult:
+def _done(target: ApplyTarget, change: Change, outcome: str, stored: Body) -> ApplyResult:
     metadata = stored["metadata"]
     _tell(target, change.key, str(metadata.get("uid") or ""), stored)
     details = {"uid": metadata.get("uid", ""), "resourceVersion": metadata.get("resourceVersion", "")}
     return ApplyResult(change.cluster, change.key, outcome, details=details)
 
 
-def _tell(target: Target, key: ObjectKey, uid: str, body: Body | None) -> None:
+def _tell(target: ApplyTarget, key: ObjectKey, uid: str, body: Body | None) -> None:
     if target.observed is not None and not target.dry_run:
         target.observed(key, uid, body)
 

@@ -37,7 +37,7 @@ _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Room:
+class CapacityReading:
     """What was last read. `summary` None: nothing yet. `problem`: why it cannot be read now; "" when it can."""
 
     summary: Body | None = None
@@ -81,14 +81,14 @@ class Watch:
         """Wait until nodes and pods were read, or could not be. The caller sets the timeout."""
         await self._settled.wait()
 
-    def room(self, models: Iterable[capacity.Model], known: Room) -> Room:
+    def room(self, models: Iterable[capacity.Model], known: CapacityReading) -> CapacityReading:
         """The room now; where it was never read, that of `known`, with the reason."""
         unread = self._problems.get(_QUOTAS, "")
         # Never listed, but once known: those of an earlier process stand until these are read.
         quotas = tuple(self.quotas[name] for name in sorted(self.quotas)) if self._quotas_listed else known.quotas
         if self._unlisted:
             return replace(known, problem=self.problem, quotas=quotas, unread=unread)
-        return Room(self.tally.summary(models), self.tally.nodes(), self.problem, quotas, unread)
+        return CapacityReading(self.tally.summary(models), self.tally.nodes(), self.problem, quotas, unread)
 
     async def run(self) -> None:
         async with asyncio.TaskGroup() as group:
@@ -214,7 +214,7 @@ class _Quotas:
         self.watch.lost(_QUOTAS, error)
 
 
-def told(known: ClusterFacts, room: Room, *, before: ClusterFacts, now: datetime) -> ClusterFacts:
+def told(known: ClusterFacts, room: CapacityReading, *, before: ClusterFacts, now: datetime) -> ClusterFacts:
     """The facts with this room, and a condition that says whether it is up to date; `before` dates it."""
     if room.problem == NOT_READ:
         return replace(known, resource_summary=room.summary, nodes=room.nodes, quotas=room.quotas)

@@ -25,7 +25,7 @@ from datetime import datetime
 
 from gitfed import errors
 from gitfed.edges.kube.connection import translate
-from gitfed.edges.kube.connection.session import Answer, Session
+from gitfed.edges.kube.connection.session import ServerAnswer, Session
 from gitfed.edges.kube.discovery import Discovery
 from gitfed.model.fleet import ApiEnablements, ClusterCondition, ClusterFacts, Reach
 
@@ -102,7 +102,7 @@ async def _ready(session: Session) -> tuple[Reach, ClusterCondition]:
     return Reach.NOT_READY, ClusterCondition("Ready", "False", "ClusterNotReady", _UNHEALTHY)
 
 
-async def _ask(session: Session, path: str, allow: Container[int] = ()) -> Answer:
+async def _ask(session: Session, path: str, allow: Container[int] = ()) -> ServerAnswer:
     # Behind requests that nobody answers it would be known far too late that nobody does.
     return await session.request("GET", path, timeout=LONGEST, allow=allow, accept="*/*", at_once=True)
 

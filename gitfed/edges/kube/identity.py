@@ -18,18 +18,18 @@ _QUERY = {"fieldSelector": "metadata.name=kube-system"}
 
 
 @dataclass(frozen=True, slots=True)
-class Identity:
+class ClusterIdentity:
     uid: str
     version: str
     """Of the store, when it was asked."""
 
-    def is_before(self, other: Identity) -> bool:
+    def is_before(self, other: ClusterIdentity) -> bool:
         """Whether the same cluster is at an earlier version than it was. Versions that are no numbers tell nothing."""
         numbers = self.version.isdecimal() and other.version.isdecimal()
         return self.uid == other.uid and numbers and int(self.version) < int(other.version)
 
 
-async def read(session: Session) -> Identity | None:
+async def read(session: Session) -> ClusterIdentity | None:
     """None: nobody can tell, because we may not look or something else answers there. Raises ClusterError when the
     cluster does not answer."""
     try:
@@ -38,4 +38,4 @@ async def read(session: Session) -> Identity | None:
         return None
     items = body.get("items") or ()
     uid = str((items[0].get("metadata") or {}).get("uid") or "") if items else ""
-    return Identity(uid, str((body.get("metadata") or {}).get("resourceVersion") or "")) if uid else None
+    return ClusterIdentity(uid, str((body.get("metadata") or {}).get("resourceVersion") or "")) if uid else None

@@ -29,7 +29,7 @@ class Message:
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class NotificationTarget:
     name: str
     url: str = field(repr=False)
     token: str = field(default="", repr=False)
@@ -37,7 +37,7 @@ class Target:
     """PEM; "": the machine's."""
 
 
-def target(folder: Path | None, name: str) -> Target:
+def target(folder: Path | None, name: str) -> NotificationTarget:
     """Raises DeliveryError when there is none."""
     if folder is None:
         raise DeliveryError(f"the daemon has no target {name}", hint="start it with --notify-dir")
@@ -45,7 +45,7 @@ def target(folder: Path | None, name: str) -> Target:
     url = _text(place / "url").strip()
     if not url:
         raise DeliveryError(f"the target {name} has no address", hint=f"write it into {place / 'url'}")
-    return Target(name, url, _text(place / "bearerToken").strip(), _text(place / "ca.crt"))
+    return NotificationTarget(name, url, _text(place / "bearerToken").strip(), _text(place / "ca.crt"))
 
 
 def _text(path: Path) -> str:

@@ -18,7 +18,7 @@ import orjson
 import yarl
 
 from gitfed.edges import no_answer, resolve
-from gitfed.edges.notify import Target
+from gitfed.edges.notify import NotificationTarget
 from gitfed.errors import DeliveryError
 
 _CONNECT: Final = 5.0
@@ -26,7 +26,7 @@ _ANSWER: Final = 15.0
 _LONGEST_PAUSE: Final = 3600.0
 
 
-async def send(target: Target, events: Sequence[Mapping[str, Any]]) -> AsyncGenerator[str, None]:
+async def send(target: NotificationTarget, events: Sequence[Mapping[str, Any]]) -> AsyncGenerator[str, None]:
     """The ids of events that were taken, as they are taken. Raises DeliveryError; what was not taken yet is not."""
     url = _url(target)
     headers = {"Content-Type": "application/cloudevents+json; charset=UTF-8"}
@@ -47,7 +47,11 @@ async def send(target: Target, events: Sequence[Mapping[str, Any]]) -> AsyncGene
 
 
 async def _post(
-    session: aiohttp.ClientSession, target: Target, url: yarl.URL, headers: Mapping[str, str], event: Mapping[str, Any]
+    session: aiohttp.ClientSession,
+    target: NotificationTarget,
+    url: yarl.URL,
+    headers: Mapping[str, str],
+    event: Mapping[str, Any],
 ) -> None:
     try:
         async with session.post(url, data=orjson.dumps(event), headers=headers, allow_redirects=False) as answer:
@@ -64,7 +68,7 @@ async def _post(
         await asyncio.sleep(0)  # aborted transports leave with the next turn of the loop
 
 
-def _url(target: Target) -> yarl.URL:
+def _url(target: NotificationTarget) -> yarl.URL:
     try:
         url = yarl.URL(target.url)
         host = url.raw_host or ""
@@ -87,7 +91,7 @@ def _is_here(host: str) -> bool:
     return host == "localhost"
 
 
-def _context(target: Target) -> ssl.SSLContext:
+def _context(target: NotificationTarget) -> ssl.SSLContext:
     try:
         return ssl.create_default_context(cadata=target.authorities or None)
     except (ssl.SSLError, ValueError) as error:

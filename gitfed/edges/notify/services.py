@@ -12,7 +12,7 @@ import importlib.util
 import logging
 import threading
 
-from gitfed.edges.notify import Message, Target
+from gitfed.edges.notify import Message, NotificationTarget
 from gitfed.errors import DeliveryError
 
 _MOST = 8
@@ -24,7 +24,7 @@ def is_installed() -> bool:
     return importlib.util.find_spec("apprise") is not None
 
 
-async def send(target: Target, message: Message) -> None:
+async def send(target: NotificationTarget, message: Message) -> None:
     """Raises DeliveryError."""
     if not is_installed():
         raise DeliveryError("apprise is not installed", hint="pip install 'gitfed[notify]'")
@@ -51,7 +51,7 @@ def _settle(answer: asyncio.Future[str], said: str) -> None:
         answer.set_result(said)
 
 
-def _notify(target: Target, message: Message) -> str:
+def _notify(target: NotificationTarget, message: Message) -> str:
     """Why it was not delivered; "" when it was."""
     import apprise
 

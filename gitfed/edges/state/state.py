@@ -53,7 +53,7 @@ Edit it by hand only while no gitfed is running.
 
 
 @dataclass(frozen=True, slots=True)
-class State:
+class BranchState:
     """The branch as of one commit. `commit` None: there is no branch yet."""
 
     commit: Commit | None
@@ -100,12 +100,12 @@ class StateBranch:
     def head(self) -> Commit | None:
         return self.repository.branch_commit(self.ref)
 
-    def read(self) -> State:
+    def read(self) -> BranchState:
         """The newest state. Raises StateTooNew for a schemaVersion of a newer gitfed."""
         commit = self.head()
-        return State(None, Decisions(known=False)) if commit is None else self.at(commit)
+        return BranchState(None, Decisions(known=False)) if commit is None else self.at(commit)
 
-    def at(self, commit: Commit, only: Collection[ObjectKey] | None = None) -> State:
+    def at(self, commit: Commit, only: Collection[ObjectKey] | None = None) -> BranchState:
         """The state as of one commit of the branch. Raises StateTooNew."""
         if only is None:
             entries = self.repository.entries(commit)
@@ -143,17 +143,17 @@ class StateBranch:
             held_plan=file.held_plan,
             answers=self._documents.answers(blobs),
         )
-        return State(commit, decisions, file.results, bindings.paths, self._documents.held(blobs), file.extra)
+        return BranchState(commit, decisions, file.results, bindings.paths, self._documents.held(blobs), file.extra)
 
     def write(
         self,
-        before: State,
-        after: State,
+        before: BranchState,
+        after: BranchState,
         message: Message,
         *,
         now: datetime,
         draft: bool = False,
-    ) -> State:
+    ) -> BranchState:
         """One commit with what differs between the two: `after` as it is read from then on. `before` itself when
         nothing differs. `draft`: the branch stays where it is until `publish`.
 
@@ -207,7 +207,7 @@ class StateBranch:
         self.repository.update_ref(_DRAFT, parent)
         return self.repository.commit_files(_DRAFT, {}, str(message), parent=parent, when=now, sign=self._sign)
 
-    def publish(self, before: State, draft: Commit) -> None:
+    def publish(self, before: BranchState, draft: Commit) -> None:
         """Let the branch be at a draft. Raises StateConflict when it is no longer at `before.commit`."""
         self.repository.advance(self.ref, draft, expected=before.commit)
         self.discard()
@@ -229,7 +229,7 @@ class StateBranch:
             oldest = commit
         return oldest
 
-    def news(self, state: State, other: Commit | None) -> list[ObjectKey]:
+    def news(self, state: BranchState, other: Commit | None) -> list[ObjectKey]:
         """The objects whose bindings `state` has otherwise than another commit of the branch."""
         there = self.repository.entries(other) if other is not None else {}
         here = self.repository.entries(state.commit) if state.commit is not None else {}
@@ -278,7 +278,7 @@ class StateBranch:
         return theirs
 
 
-def _state_file(state: State) -> state_file.StateFile:
+def _state_file(state: BranchState) -> state_file.StateFile:
     decisions = state.decisions
     return state_file.StateFile(
         repository_id=decisions.repository_id,

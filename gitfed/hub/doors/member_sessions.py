@@ -11,7 +11,7 @@ from functools import partial
 
 from gitfed.edges.kube.connection import credentials
 from gitfed.edges.kube.connection.client_settings import ClientSettings
-from gitfed.edges.kube.connection.credentials import Connection
+from gitfed.edges.kube.connection.credentials import ClusterConnection
 from gitfed.edges.kube.connection.session import Relay, Session
 from gitfed.errors import CredentialsError, NotThere
 from gitfed.hub.server import Hub
@@ -69,7 +69,7 @@ class MemberSessions:
             """Nothing is dialled from here."""
             return ClientSettings(host=server)
 
-        way = Connection(name, server, "its agent", configure)
+        way = ClusterConnection(name, server, "its agent", configure)
         connector = partial(self._hub.streams.connector, name, spares=self._spares)
         return Session(name, way, tally=self.tally, relay=Relay(True, connector, self._acts_as))
 

@@ -18,7 +18,7 @@ from typing import Any
 import orjson
 
 from gitfed.edges.backoff import Backoff
-from gitfed.edges.opensearch import OpenSearch, Operation
+from gitfed.edges.opensearch import BulkOperation, OpenSearch
 from gitfed.errors import SearchStoreError
 from gitfed.hub.search import stored_object
 from gitfed.hub.search.collection import Collection
@@ -78,7 +78,7 @@ class Writer:
     async def _write_some(self) -> None:
         """What it does not write stays remembered."""
         changed, gone = list(self._changed)[:_AT_ONCE], list(self._gone)[:_AT_ONCE]
-        operations = [Operation(_index(kind), uid, None) for kind, uid in gone]
+        operations = [BulkOperation(_index(kind), uid, None) for kind, uid in gone]
         for place in changed:
             del self._changed[place]  # what changes while it is written is written again
             operations += _of_object(*place)
@@ -128,14 +128,14 @@ class Copying:
                 await asyncio.wait({task})
 
 
-def _of_object(collection: Collection, key: str) -> list[Operation]:
+def _of_object(collection: Collection, key: str) -> list[BulkOperation]:
     """Nothing for what is gone by now."""
     stored = collection.get(key)
     if stored is None:
         return []
     body = stored_object.value(stored, collection.head)
     uid = str(body["metadata"].get("uid") or "")
-    return [Operation(_index(collection.kind), uid, orjson.dumps(_document(body)))] if uid else []
+    return [BulkOperation(_index(collection.kind), uid, orjson.dumps(_document(body)))] if uid else []
 
 
 def _document(body: dict[str, Any]) -> dict[str, Any]:

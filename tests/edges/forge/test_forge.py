@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from gitfed.edges import forge
-from gitfed.edges.forge import CommitState, Place, Posted, Status, bitbucket
-from gitfed.edges.forge.call import Client
+from gitfed.edges.forge import CommitState, CommitStatus, ForgeProject, Posted, bitbucket
+from gitfed.edges.forge.call import ForgeClient
 from gitfed.errors import ForgeError, ForgeUnreachable, UsageError
 from gitfed.model.base import Commit
 from tests.edges.forge import servers
@@ -31,7 +31,7 @@ def fake(kind: str) -> Iterator[Fake]:
 
 
 def connect(kind: str, fake: Fake) -> forge.Forge:
-    return forge.connect(Place(kind, fake.api, KINDS[kind][1]), TOKEN)
+    return forge.connect(ForgeProject(kind, fake.api, KINDS[kind][1]), TOKEN)
 
 
 def test_one_comment_is_posted_and_then_edited_in_place(kind: str, fake: Fake) -> None:
@@ -81,9 +81,11 @@ def test_statuses_stand_beside_each_other(kind: str, fake: Fake, state: CommitSt
     there = connect(kind, fake)
     names = ["gitfed/acme", "gitfed/acme/review", "gitfed/acme/cluster/eu-1", f"gitfed/acme/cluster/{'x' * 60}"]
     for name in names:
-        there.set_status(Commit(SHA), Status(name, state, f"a\nlong {'description ' * 40}", "https://ci.example/1"))
+        there.set_status(
+            Commit(SHA), CommitStatus(name, state, f"a\nlong {'description ' * 40}", "https://ci.example/1")
+        )
     assert sorted(name for _, name in fake.statuses) == sorted(names)
-    there.set_status(Commit(SHA), Status("gitfed/acme", state, "again"))
+    there.set_status(Commit(SHA), CommitStatus("gitfed/acme", state, "again"))
     assert len(fake.statuses) == len(names)
 
 
@@ -91,7 +93,7 @@ def test_statuses_stand_beside_each_other(kind: str, fake: Fake, state: CommitSt
 def test_a_status_that_waits_already_may_be_told_to_wait_again(fake: Fake) -> None:
     there = connect("gitlab", fake)
     for _ in range(2):  # GitLab refuses the second, which is no failure: it waits, as it was told
-        there.set_status(Commit(SHA), Status("gitfed/acme", CommitState.PENDING, "waits for consent"))
+        there.set_status(Commit(SHA), CommitStatus("gitfed/acme", CommitState.PENDING, "waits for consent"))
     assert fake.statuses[SHA, "gitfed/acme"]["state"] == "pending"
 
 
@@ -107,13 +109,13 @@ def test_a_status_that_waits_already_may_be_told_to_wait_again(fake: Fake) -> No
 def test_any_other_transition_that_is_refused_is_a_failure(fake: Fake, state: CommitState, said: str) -> None:
     fake.failures = [(400, {}, f'{{"message": "{said}"}}'.encode())]
     with pytest.raises(ForgeError, match=said):
-        connect("gitlab", fake).set_status(Commit(SHA), Status("gitfed/acme", state, "done"))
+        connect("gitlab", fake).set_status(Commit(SHA), CommitStatus("gitfed/acme", state, "done"))
 
 
 @pytest.mark.parametrize("api", ["https://git.example/rest/api/1.0", "https://bitbucket.example"])
 def test_bitbucket_data_center_is_told_apart(api: str) -> None:
     with pytest.raises(UsageError) as told:
-        forge.connect(Place("bitbucket", api, "OPS/fleet"), TOKEN)
+        forge.connect(ForgeProject("bitbucket", api, "OPS/fleet"), TOKEN)
     assert told.value.message == f"{api} is not Bitbucket Cloud, whose API is https://api.bitbucket.org/2.0"
     assert "Bitbucket Data Center" in told.value.hint
 
@@ -128,7 +130,7 @@ def test_a_busy_forge_is_asked_again_when_it_says_so(kind: str, fake: Fake) -> N
     there = connect(kind, fake)
     there._client._again = (0.0,)  # type: ignore[attr-defined]
     fake.failures = [(429, {"Retry-After": "0"}, b"{}")]
-    there.set_status(Commit(SHA), Status("gitfed/acme", CommitState.SUCCESS, "done"))
+    there.set_status(Commit(SHA), CommitStatus("gitfed/acme", CommitState.SUCCESS, "done"))
     assert len(fake.statuses) == 1
 
 
@@ -147,7 +149,7 @@ def test_a_403_that_means_a_limit_says_how_long_to_wait(headers: dict[str, str],
         there._client._again = ()  # type: ignore[attr-defined]
         fake.failures = [(403, headers, f'{{"message": "{said}"}}'.encode())]
         with pytest.raises(ForgeUnreachable) as caught:
-            there.set_status(Commit(SHA), Status("gitfed/acme", CommitState.SUCCESS, "done"))
+            there.set_status(Commit(SHA), CommitStatus("gitfed/acme", CommitState.SUCCESS, "done"))
     assert caught.value.retry_after == wait
 
 
@@ -155,7 +157,7 @@ def test_a_403_that_means_a_missing_right_is_not_asked_again() -> None:
     with servers.serving("github") as fake:
         fake.failures = [(403, {"X-RateLimit-Remaining": "17"}, b'{"message": "Resource not accessible"}')] * 2
         with pytest.raises(ForgeError) as caught:
-            connect("github", fake).set_status(Commit(SHA), Status("gitfed/acme", CommitState.SUCCESS, "done"))
+            connect("github", fake).set_status(Commit(SHA), CommitStatus("gitfed/acme", CommitState.SUCCESS, "done"))
         assert len(fake.failures) == 1
     assert caught.value.hint == "the token lacks a right: see docs, how-to/review"
 
@@ -179,9 +181,9 @@ def test_a_metadata_address_is_not_contacted(host: str, monkeypatch: pytest.Monk
         return look_up("100.100.100.200" if name == "metadata.example" else name, *arguments, **named)
 
     monkeypatch.setattr(socket, "getaddrinfo", found)
-    there = forge.connect(Place("github", f"https://{host}/api", "a/b"), TOKEN)
+    there = forge.connect(ForgeProject("github", f"https://{host}/api", "a/b"), TOKEN)
     with pytest.raises(ForgeUnreachable) as refused:
-        there.set_status(Commit(SHA), Status("a", CommitState.SUCCESS, "b"))
+        there.set_status(Commit(SHA), CommitStatus("a", CommitState.SUCCESS, "b"))
     bare = host.strip("[]")
     what = "metadata.example is 100.100.100.200," if host == "metadata.example" else f"{bare} is"
     assert str(refused.value).endswith(f": {what} a link-local or metadata address, which is not contacted")
@@ -192,13 +194,13 @@ def test_what_may_have_been_done_is_not_done_twice(kind: str, fake: Fake) -> Non
     there.comment(5, MARKER, "")
     fake.failures = [(502, {}, b"bad gateway")]
     with pytest.raises(ForgeUnreachable, match="HTTP 502"):
-        there.set_status(Commit(SHA), Status("gitfed/acme", CommitState.SUCCESS, "done"))
+        there.set_status(Commit(SHA), CommitStatus("gitfed/acme", CommitState.SUCCESS, "done"))
 
 
 def test_a_refusal_says_what_the_forge_said_without_the_token(kind: str, fake: Fake) -> None:
     fake.failures = [(401, {}, f'{{"message": "Bad credentials {TOKEN}"}}'.encode())] * 3
     with pytest.raises(ForgeError) as caught:
-        connect(kind, fake).set_status(Commit(SHA), Status("gitfed/acme", CommitState.SUCCESS, "done"))
+        connect(kind, fake).set_status(Commit(SHA), CommitStatus("gitfed/acme", CommitState.SUCCESS, "done"))
     assert "HTTP 401" in str(caught.value)
     assert "Bad credentials" in str(caught.value)
     assert TOKEN not in str(caught.value)
@@ -209,8 +211,8 @@ def test_a_redirect_is_not_followed_and_pages_stay_on_the_server(fake: Fake, kin
     with servers.serving(kind) as elsewhere:
         fake.failures = [(302, {"Location": f"{elsewhere.api}/user"}, b"")]
         with pytest.raises(ForgeError):
-            connect(kind, fake).set_status(Commit(SHA), Status("a", CommitState.SUCCESS, "b"))
-        client = Client(fake.api, {})
+            connect(kind, fake).set_status(Commit(SHA), CommitStatus("a", CommitState.SUCCESS, "b"))
+        client = ForgeClient(fake.api, {})
         with pytest.raises(ForgeError, match="another server"):
             client.below(f"{elsewhere.api}/next")
         assert elsewhere.asked == []
@@ -219,18 +221,18 @@ def test_a_redirect_is_not_followed_and_pages_stay_on_the_server(fake: Fake, kin
 @pytest.mark.parametrize("api", ["http://forge.example/api", "ftp://x", "https://user:pass@forge.example/api"])
 def test_a_token_is_sent_over_tls_only(api: str) -> None:
     with pytest.raises(UsageError):
-        forge.connect(Place("github", api, "a/b"), TOKEN)
+        forge.connect(ForgeProject("github", api, "a/b"), TOKEN)
 
 
 def test_a_name_cannot_lead_to_another_path(fake: Fake, kind: str) -> None:
-    there = forge.connect(Place(kind, fake.api, "../../admin/x?y=1"), TOKEN)
+    there = forge.connect(ForgeProject(kind, fake.api, "../../admin/x?y=1"), TOKEN)
     with pytest.raises(ForgeError, match="404"):
-        there.set_status(Commit("../../../user"), Status("a", CommitState.SUCCESS, "b"))
+        there.set_status(Commit("../../../user"), CommitStatus("a", CommitState.SUCCESS, "b"))
     ((_, path),) = fake.asked
     assert "/../" in path  # decoded: on the wire it is one segment
 
 
 def test_without_a_token_nothing_is_asked(fake: Fake, kind: str) -> None:
     with pytest.raises(UsageError, match="there is no token"):
-        forge.connect(Place(kind, fake.api, "a/b"), "")
+        forge.connect(ForgeProject(kind, fake.api, "a/b"), "")
     assert fake.asked == []

@@ -12,7 +12,7 @@ import orjson
 from aiohttp import web
 
 from gitfed.edges.kube.connection.client_settings import ClientSettings
-from gitfed.edges.kube.connection.credentials import Connection
+from gitfed.edges.kube.connection.credentials import ClusterConnection
 from gitfed.edges.kube.connection.session import Session
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
@@ -34,13 +34,13 @@ class Server:
         return Session("m1", connection(self.url), **options)
 
 
-def connection(url: str, **options: Any) -> Connection:
+def connection(url: str, **options: Any) -> ClusterConnection:
     """Without any credential."""
 
     async def configure() -> ClientSettings:
         return ClientSettings(host=url)
 
-    return Connection("m1", url, "a test", configure, **options)
+    return ClusterConnection("m1", url, "a test", configure, **options)
 
 
 def body(value: object, status: int = 200, headers: Mapping[str, str] | None = None) -> web.Response:

@@ -45,8 +45,8 @@ class Place:
     def cluster(self) -> str:
         return self.session.cluster
 
-    def target(self, **options: Any) -> apply.Target:
-        return apply.Target(self.session, self.discovery, FEDERATION, **options)
+    def target(self, **options: Any) -> apply.ApplyTarget:
+        return apply.ApplyTarget(self.session, self.discovery, FEDERATION, **options)
 
     def config_map(self, name: str, data: dict[str, str], **metadata: Any) -> Body:
         labels = {"gitfed.io/federation": FEDERATION, **metadata.pop("labels", {})}

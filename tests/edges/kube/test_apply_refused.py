@@ -43,7 +43,7 @@ async def done(
         discovery = Discovery(session)
         await discovery.refresh()
         asked = len(server.asked)
-        target = apply.Target(session, discovery, "acme", redact=redact, gone_after=(0.0,), served_after=(0.0,))
+        target = apply.ApplyTarget(session, discovery, "acme", redact=redact, gone_after=(0.0,), served_after=(0.0,))
         result = await apply.carry_out(target, change)
         return result, [request.method for request in server.asked[asked:]]
 
@@ -120,7 +120,7 @@ async def test_the_first_write_names_a_version_that_nothing_has() -> None:
         return body(LIVE, 201)
 
     async with serving(answer) as server, server.session() as session:
-        result = await apply.carry_out(apply.Target(session, Discovery(session), "acme"), create(DESIRED))
+        result = await apply.carry_out(apply.ApplyTarget(session, Discovery(session), "acme"), create(DESIRED))
     assert (result.outcome, result.took > 0) == ("created", True)
     assert sent == [
         b'{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a","namespace":"shop","resourceVersion":"1"},"data":{}}'

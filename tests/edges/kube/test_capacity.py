@@ -13,7 +13,7 @@ from aiohttp import web
 
 from gitfed.edges.backoff import Backoff
 from gitfed.edges.kube import capacity
-from gitfed.edges.kube.capacity import Room, Watch
+from gitfed.edges.kube.capacity import CapacityReading, Watch
 from gitfed.edges.kube.connection.session import Session
 from gitfed.model.declared.cluster import usual_models
 from gitfed.model.fleet import ClusterCondition, ClusterFacts, QuotaFacts
@@ -22,7 +22,7 @@ from tests.edges.kube.conftest import Place
 from tests.support import patience
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
-NOTHING = Room()
+NOTHING = CapacityReading()
 
 
 @asynccontextmanager
@@ -152,9 +152,9 @@ async def test_long_lists_are_read_in_pages() -> None:
 
 
 async def test_pods_that_may_not_be_listed_keep_the_last_room_and_say_why() -> None:
-    known = Room({"allocatable": {"cpu": "9"}})
+    known = CapacityReading({"allocatable": {"cpu": "9"}})
     async with watching_server({"nodes": NODES, "pods": FORBIDDEN}) as watch:
-        assert watch.room((), known) == Room(known.summary, (), "pods: pods is forbidden")
+        assert watch.room((), known) == CapacityReading(known.summary, (), "pods: pods is forbidden")
 
 
 async def test_a_path_that_is_not_there_is_a_reason_too() -> None:
@@ -168,7 +168,7 @@ async def test_when_it_can_be_read_again_the_room_is_up_to_date() -> None:
     async with watching_server(answers) as watch:
         answers["pods"] = []
         await until(lambda: watch.problem == "")
-        assert watch.room((), NOTHING) == Room({"allocatable": {"cpu": "4"}}, watch.tally.nodes())
+        assert watch.room((), NOTHING) == CapacityReading({"allocatable": {"cpu": "4"}}, watch.tally.nodes())
 
 
 QUOTA = {
@@ -211,14 +211,14 @@ async def test_quotas_that_nobody_asks_for_are_not_read() -> None:
         work = asyncio.create_task(watch.run())
         async with asyncio.timeout(patience.SECONDS):
             await watch.settled()
-        assert watch.room((), NOTHING) == Room({"allocatable": {"cpu": "4"}}, watch.tally.nodes())
+        assert watch.room((), NOTHING) == CapacityReading({"allocatable": {"cpu": "4"}}, watch.tally.nodes())
         assert not [one for one in server.asked if one.path.endswith("resourcequotas")]
         work.cancel()
         await asyncio.gather(work, return_exceptions=True)
 
 
 async def test_quotas_that_may_not_be_listed_hold_nothing_up_and_are_said_to_be_unread() -> None:
-    known = Room({"allocatable": {"cpu": "9"}}, quotas=(LIMIT,))
+    known = CapacityReading({"allocatable": {"cpu": "9"}}, quotas=(LIMIT,))
     async with watching_server({"nodes": NODES[:1], "pods": [], "resourcequotas": FORBIDDEN}) as watch:
         room = watch.room((), known)
         assert (room.summary, room.quotas, room.problem) == ({"allocatable": {"cpu": "4"}}, (LIMIT,), "")
@@ -230,7 +230,7 @@ async def test_quotas_that_may_not_be_listed_hold_nothing_up_and_are_said_to_be_
 # -- as facts
 
 BEFORE = ClusterFacts("m1", conditions=(ClusterCondition("Ready", "True", "ClusterReady"),))
-ROOM = Room({"allocatable": {"cpu": "4"}})
+ROOM = CapacityReading({"allocatable": {"cpu": "4"}})
 
 
 def condition(found: ClusterFacts) -> ClusterCondition | None:
@@ -247,7 +247,7 @@ def test_room_that_was_read_says_so_with_the_time_since_when() -> None:
 
 def test_room_that_cannot_be_read_any_more_stays_and_is_marked() -> None:
     first = capacity.told(BEFORE, ROOM, before=BEFORE, now=NOW)
-    lost = Room(ROOM.summary, (), "pods: forbidden")
+    lost = CapacityReading(ROOM.summary, (), "pods: forbidden")
     found = capacity.told(BEFORE, lost, before=first, now=NOW + timedelta(minutes=1))
     assert found.resource_summary == ROOM.summary
     assert condition(found) == ClusterCondition(
@@ -256,7 +256,7 @@ def test_room_that_cannot_be_read_any_more_stays_and_is_marked() -> None:
 
 
 def test_before_the_first_look_nothing_is_said() -> None:
-    assert capacity.told(BEFORE, Room(problem=capacity.NOT_READ), before=BEFORE, now=NOW) == BEFORE
+    assert capacity.told(BEFORE, CapacityReading(problem=capacity.NOT_READ), before=BEFORE, now=NOW) == BEFORE
 
 
 def test_room_that_nobody_asks_for_is_forgotten() -> None:

@@ -251,7 +251,7 @@ def test_a_missing_kubeconfig_is_told(tmp_path: Path) -> None:
 # What is sent
 
 
-async def sent(connection: credentials.Connection) -> dict[str, str]:
+async def sent(connection: credentials.ClusterConnection) -> dict[str, str]:
     async with Session("m1", connection) as session:
         return dict((await session.request("GET", "/x")).json())
 

@@ -206,7 +206,7 @@ async def test_credentials_that_cannot_be_used_are_no_fact_about_the_cluster() -
     async def refuse() -> Any:
         raise errors.CredentialsError("cluster m1: its program gave no credential", cluster="m1")
 
-    way = credentials.Connection("m1", "https://127.0.0.1:1", "a test", refuse)
+    way = credentials.ClusterConnection("m1", "https://127.0.0.1:1", "a test", refuse)
     async with Session("m1", way) as session:
         with pytest.raises(errors.CredentialsError):
             await facts.probe(session, Discovery(session), now=NOW)

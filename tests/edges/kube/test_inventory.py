@@ -13,7 +13,7 @@ import pytest
 from gitfed import errors
 from gitfed.edges.backoff import Backoff
 from gitfed.edges.kube import inventory, inventory_format, reflect
-from gitfed.edges.kube.connection.session import Answer, Session
+from gitfed.edges.kube.connection.session import ServerAnswer, Session
 from gitfed.edges.kube.leases.fence import Fence, clock
 from gitfed.model.base import ObjectKey
 from tests.edges.kube.conftest import Place, entry
@@ -62,7 +62,7 @@ class Counting(Session):
 
     writes = 0
 
-    async def request(self, method: str, path: str, **options: Any) -> Answer:
+    async def request(self, method: str, path: str, **options: Any) -> ServerAnswer:
         if method != "GET":
             self.writes += 1
         return await super().request(method, path, **options)

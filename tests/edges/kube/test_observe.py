@@ -14,7 +14,7 @@ from gitfed import errors
 from gitfed.edges.backoff import Backoff
 from gitfed.edges.kube import apply, object_cache, observe
 from gitfed.edges.kube.connection import translate
-from gitfed.edges.kube.connection.session import Answer, Session
+from gitfed.edges.kube.connection.session import ServerAnswer, Session
 from gitfed.edges.kube.discovery import Discovery
 from gitfed.edges.kube.inventory import Inventory
 from gitfed.model.base import Body, Digest, Kind, ObjectKey, key_of
@@ -35,7 +35,7 @@ class Requests(Session):
         super().__init__(*args, **options)
         self.asked: list[tuple[str, str]] = []
 
-    async def request(self, method: str, path: str, **options: Any) -> Answer:
+    async def request(self, method: str, path: str, **options: Any) -> ServerAnswer:
         self.asked.append((method, path))
         return await super().request(method, path, **options)
 
@@ -294,7 +294,7 @@ async def test_kinds_that_are_wanted_together_count_as_read_together(place: Plac
     class Slow(Requests):
         answers = asyncio.Event()
 
-        async def request(self, method: str, path: str, **options: Any) -> Answer:
+        async def request(self, method: str, path: str, **options: Any) -> ServerAnswer:
             if path == "/api/v1/secrets":
                 await self.answers.wait()
             return await super().request(method, path, **options)
@@ -377,7 +377,7 @@ async def test_a_404_that_discovery_does_not_confirm_removes_nothing(place: Plac
     class LosesItsWay(Requests):
         lost = False
 
-        async def request(self, method: str, path: str, **options: Any) -> Answer:
+        async def request(self, method: str, path: str, **options: Any) -> ServerAnswer:
             if self.lost and path == "/api/v1/configmaps":
                 raise translate.failure("m1", 404, b"default backend - 404")
             return await super().request(method, path, **options)
@@ -401,7 +401,7 @@ class Silent(Requests):
 
     fails = True
 
-    async def request(self, method: str, path: str, **options: Any) -> Answer:
+    async def request(self, method: str, path: str, **options: Any) -> ServerAnswer:
         if self.fails and path.endswith("/configmaps/a"):
             raise translate.failure("m1", 503, b"the server is busy")
         return await super().request(method, path, **options)

@@ -182,7 +182,7 @@ async def test_a_password_goes_nowhere_else(tmp_path: Path) -> None:
             (None, "no credentials directory for the secretRef of OpenSearch (--credentials-dir)"),
         ):  # fmt: skip
             with pytest.raises(SearchStoreError) as told:
-                await opensearch.OpenSearch(wanted, folder).write([opensearch.Operation("i", "1", b"{}")])
+                await opensearch.OpenSearch(wanted, folder).write([opensearch.BulkOperation("i", "1", b"{}")])
             assert str(told.value) == said
     assert store.seen == []
 
@@ -191,7 +191,7 @@ async def test_without_the_extra_the_log_says_what_to_install(monkeypatch: pytes
     monkeypatch.setattr(opensearch, "is_installed", lambda: False)
     wanted = OpenSearchConfig.model_validate({"addresses": ["http://127.0.0.1:1"]})
     with pytest.raises(SearchStoreError) as told:
-        await opensearch.OpenSearch(wanted, None).write([opensearch.Operation("i", "1", b"{}")])
+        await opensearch.OpenSearch(wanted, None).write([opensearch.BulkOperation("i", "1", b"{}")])
     assert str(told.value) == "opensearch-py is not installed (pip install 'gitfed[search]')"
 
 
@@ -202,7 +202,7 @@ async def test_an_address_that_is_not_contacted_and_one_that_is_silent_are_told(
     ):
         store = opensearch.OpenSearch(OpenSearchConfig.model_validate({"addresses": [address]}), None)
         with pytest.raises(SearchStoreError) as told:
-            await store.write([opensearch.Operation("i", "1", b"{}")])
+            await store.write([opensearch.BulkOperation("i", "1", b"{}")])
         assert told.value.message.startswith(said)
         await store.close()
 

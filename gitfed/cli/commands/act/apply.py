@@ -119,7 +119,7 @@ def command(
     cluster unreachable, or a daemon leads · 5 a gate holds something · 6 applied, but not healthy in time or refused.
     """
     if applying.adopt:
-        declared = load.Session(inputs).repo.clusters
+        declared = load.CommandSession(inputs).repo.clusters
         for name in applying.adopt:
             if name not in declared:
                 raise UsageError(f"--adopt: no cluster {name!r}", hint=f"there are {', '.join(sorted(declared))}")
@@ -127,7 +127,7 @@ def command(
         raise UsageError("only commits are applied", hint="--worktree is for plan and diff")
     saved = plan_file.read(reviewed) if reviewed is not None else None
     if saved is not None or dry_run is not None:
-        session = load.Session(replace(inputs, live=True), credentials)
+        session = load.CommandSession(replace(inputs, live=True), credentials)
         fleet = session.fleet()
         past = session.decisions(fleet)
         plan = session.plan(fleet, past)
@@ -294,7 +294,7 @@ def _document(done: Any, outcomes: Outcomes) -> dict[str, Any]:
     }
 
 
-def _on_servers(session: load.Session, plan: Plan, output: options.Output) -> int:
+def _on_servers(session: load.CommandSession, plan: Plan, output: options.Output) -> int:
     from gitfed.cli import server_check
 
     settings = load.wiring_options(session.given, session.credentials)

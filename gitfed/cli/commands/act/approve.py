@@ -45,7 +45,7 @@ def command(what: str, inputs: options.Inputs, server: options.Server | None, wa
         given = over_hub.approve(load.hub(server), what)
         _tell(given["digest"], given["commit"], given["gates"])
         return exits.OK
-    session = load.Session(inputs)
+    session = load.CommandSession(inputs)
     book = suspend.book(session)
     consent = orders.approve(book, what, by=suspend.person(), now=session.now)
     _tell(consent.plan.digest, consent.plan.commit, map(str, consent.gates))

@@ -43,7 +43,7 @@ def command(name: str, test: bool, notify_dir: Path | None, inputs: options.Inpu
     Exit codes: 0 done · 1 the target did not take the test · 2 no such Notification · 3 invalid input in the repository
     · 4 repository unreachable.
     """
-    session = load.Session(inputs, options.Credentials())
+    session = load.CommandSession(inputs, options.Credentials())
     chosen = _chosen(session.repo.notifications, name)
     if test:
         if not name or notify_dir is None:
@@ -67,7 +67,7 @@ def _chosen(known: Sequence[Notification], name: str) -> list[Notification]:
     return [one for one in known if name in ("", one.metadata.name)]
 
 
-def _present(session: load.Session) -> dict[str, FleetCondition]:
+def _present(session: load.CommandSession) -> dict[str, FleetCondition]:
     from gitfed.hub.notifications import conditions
     from gitfed.offline import state_inputs
 
@@ -81,7 +81,9 @@ def _present(session: load.Session) -> dict[str, FleetCondition]:
     return conditions.of(situation)
 
 
-def _news(session: load.Session, notification: Notification, present: dict[str, FleetCondition]) -> Sequence[News]:
+def _news(
+    session: load.CommandSession, notification: Notification, present: dict[str, FleetCondition]
+) -> Sequence[News]:
     from gitfed.hub.notifications import interest
     from gitfed.hub.notifications.outbox import Outbox
 
@@ -125,7 +127,7 @@ def _document(federation: str, told: Sequence[tuple[Notification, Sequence[News]
     }
 
 
-def _test(notification: Notification, folder: Path, session: load.Session) -> int:
+def _test(notification: Notification, folder: Path, session: load.CommandSession) -> int:
     from gitfed.errors import DeliveryError
     from gitfed.hub.notifications import notifier
 

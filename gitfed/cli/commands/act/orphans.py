@@ -44,7 +44,7 @@ def delete(only: tuple[str, ...], every: bool, inputs: options.Inputs, credentia
     Exit codes: 0 done · 2 no such orphan · 3 invalid input in the repository · 4 repository, its state branch or a
     cluster unreachable.
     """
-    session = load.Session(inputs, credentials)
+    session = load.CommandSession(inputs, credentials)
     plan = session.plan(session.fleet(live=True))
     chosen = _chosen(orphans(plan), only, every=every)
     by = person()
@@ -77,7 +77,7 @@ def adopt(only: tuple[str, ...], every: bool, inputs: options.Inputs, credential
     Exit codes: 0 done · 2 no such orphan, or its template is gone · 3 invalid input in the repository · 4 repository
     or a cluster unreachable.
     """
-    session = load.Session(inputs, credentials)
+    session = load.CommandSession(inputs, credentials)
     plan = session.plan(session.fleet(live=True))
     found = [change for change in orphans(plan) if change.key in plan.bindings]
     where: dict[object, list[Change]] = {}

@@ -7,7 +7,7 @@ import click
 from gitfed.cli import complete, exits, load, options, parameters
 from gitfed.cli.commands.act import suspend
 from gitfed.cli.output import formatting, plain
-from gitfed.edges.state.state import State
+from gitfed.edges.state.state import BranchState
 from gitfed.model.operator_orders import EVERYTHING, Reconciliation
 from gitfed.offline import orders
 
@@ -54,7 +54,7 @@ def command(
         for of in over_hub.reconcile(load.hub(server), what, namespace=namespace):
             click.echo(plain.clean(f"{of} will be reconciled."))
         return exits.OK
-    session = load.Session(inputs)
+    session = load.CommandSession(inputs)
     chosen = [suspend.meant_by(session, one, namespace) for one in what] or [EVERYTHING]
     book = suspend.book(session)
     given = orders.reconcile(book, chosen, by=suspend.person(), now=session.now)
@@ -67,7 +67,7 @@ def command(
     return exits.first([code, *_outcomes(state, given)]) if fate is orders.Fate.DONE else code
 
 
-def _outcomes(state: State, given: tuple[Reconciliation, ...]) -> list[int]:
+def _outcomes(state: BranchState, given: tuple[Reconciliation, ...]) -> list[int]:
     """How it went in each cluster, as the daemon wrote it down."""
     codes = []
     for name, result in sorted(state.results.items()):

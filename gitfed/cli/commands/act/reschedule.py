@@ -32,7 +32,7 @@ def command(what: tuple[str, ...], inputs: options.Inputs, namespace: str, wait:
     none of spec.guards.operators · 4 the repository or its state branch cannot be read or written · 5 not decided in
     time, for instance because a gate holds it (--wait).
     """
-    session = load.Session(inputs)
+    session = load.CommandSession(inputs)
     keys = sorted({names.find(one, session.repo.manifests, namespace=namespace) for one in what})
     book = suspend.book(session)
     orders.reschedule(book, keys, by=suspend.person(), now=session.now)

@@ -50,7 +50,7 @@ def command(commit: str, inputs: options.Inputs, branch: str, dry_run: str | Non
         raise UsageError("only commits are reverted", hint="git restore undoes what is not committed")
     if git.is_url(inputs.repo) and dry_run is None:
         raise UsageError("a branch is made in a repository on this machine", hint="--dry-run=client, or clone it")
-    session = load.Session(inputs)
+    session = load.CommandSession(inputs)
     opened = session.opened
     onto = daemon_inputs.resolve(opened, inputs.rev)
     undo = daemon_inputs.resolve(opened, commit or inputs.rev)

@@ -305,4 +305,4 @@ def _forge(repo: str, given: ForgeOptions) -> Forge | None:
     if not api or not project:
         raise click.UsageError("--forge-api and --forge-project are needed: the repository's URL does not tell them")
     token = token_file.read_text().strip() if token_file is not None else os.environ.get("GITFED_FORGE_TOKEN", "")
-    return forge.connect(forge.Place(kind, api, project), token)
+    return forge.connect(forge.ForgeProject(kind, api, project), token)

@@ -82,7 +82,7 @@ def trust(inputs: options.Inputs) -> int:
     """
     from gitfed.offline import order_book
 
-    session = load.Session(inputs)
+    session = load.CommandSession(inputs)
     commit = order_book.vouch(suspend.book(session), by=suspend.person(), now=datetime.now(UTC))
     click.echo(f"The state branch is trusted as of {commit[:12]}.")
     return 0
@@ -111,7 +111,7 @@ def begin(file: Path, inputs: options.Inputs, dry_run: bool) -> int:
 
     if inputs.worktree:
         raise UsageError("decisions are about a commit", hint="commit first; --worktree is for plan and diff")
-    session = load.Session(inputs)
+    session = load.CommandSession(inputs)
     templates = session.repo.manifests
     given = input_files.decisions(file)
     known = {key: one for key, one in given.bindings.items() if key in templates}

@@ -60,7 +60,7 @@ def command(
         given = over_hub.suspend(load.hub(server), what, namespace=namespace, reason=reason, scheduling=scheduling)
         click.echo(plain.clean(f"{given['of']} is {given['text']}."))
         return exits.OK
-    session = load.Session(inputs)
+    session = load.CommandSession(inputs)
     of = meant_by(session, what, namespace)
     if scheduling and of.startswith(CLUSTER):
         raise UsageError("scheduling is suspended for an object or for all, not for a cluster")
@@ -93,7 +93,7 @@ def resume(what: str, inputs: options.Inputs, server: options.Server | None, nam
         for ended in over_hub.resume(load.hub(server), what, namespace=namespace):
             click.echo(plain.clean(f"{ended['of']} is resumed: it was {ended['text']}."))
         return exits.OK
-    session = load.Session(inputs)
+    session = load.CommandSession(inputs)
     standing = session.decisions().suspensions
     of = EVERYTHING
     if what != EVERYTHING:
@@ -106,7 +106,7 @@ def resume(what: str, inputs: options.Inputs, server: options.Server | None, nam
     return 0
 
 
-def book(session: load.Session) -> OrderBook:
+def book(session: load.CommandSession) -> OrderBook:
     """Where a command writes its order."""
     return OrderBook(session.opened, session.repo, session.given.git_credentials)
 
@@ -137,7 +137,7 @@ def person() -> str:
         return "command line"
 
 
-def meant_by(session: load.Session, what: str, namespace: str, gone: Iterable[ObjectKey] = ()) -> str:
+def meant_by(session: load.CommandSession, what: str, namespace: str, gone: Iterable[ObjectKey] = ()) -> str:
     """`all`, `cluster/NAME`, or the object that a person means. Raises UsageError."""
     if what == EVERYTHING:
         return what

@@ -14,7 +14,7 @@ from gitfed.model.keys import UNSCHEDULABLE
 @click.command("cordon")
 @click.argument("name", metavar="CLUSTER", type=complete.CLUSTER, shell_complete=complete.clusters)
 @desired.writing
-def command(name: str, writing: desired.Writing) -> int:
+def command(name: str, writing: desired.WriteOptions) -> int:
     """Let no new work into CLUSTER. What runs there stays.
 
     Writes the taint cluster.karmada.io/unschedulable:NoSchedule into the cluster's file. It counts once it is pushed.
@@ -31,7 +31,7 @@ def command(name: str, writing: desired.Writing) -> int:
 @click.command("uncordon")
 @click.argument("name", metavar="CLUSTER", type=complete.CLUSTER, shell_complete=complete.clusters)
 @desired.writing
-def uncordon(name: str, writing: desired.Writing) -> int:
+def uncordon(name: str, writing: desired.WriteOptions) -> int:
     """Let new work into CLUSTER again.
 
     Takes the taint cluster.karmada.io/unschedulable:NoSchedule out of the cluster's file. It counts once it is pushed.
@@ -45,7 +45,7 @@ def uncordon(name: str, writing: desired.Writing) -> int:
     return _cordon(name, False, writing)
 
 
-def _cordon(name: str, wanted: bool, writing: desired.Writing) -> int:
+def _cordon(name: str, wanted: bool, writing: desired.WriteOptions) -> int:
     checkout = desired.open_checkout(writing.repo)
     taints = checkout.cluster(name).spec.taints
     done = "cordoned" if wanted else "uncordoned"

@@ -95,7 +95,7 @@ def command(
     said: Said,
     account: Account,
     credentials: options.Credentials,
-    writing: desired.Writing,
+    writing: desired.WriteOptions,
 ) -> int:
     """Bring CLUSTER into the fleet: look at it, and write its file.
 

@@ -69,7 +69,7 @@ def command(inputs: options.Inputs, cluster: str, account: str, namespace: str, 
     from gitfed.reading import registries
     from gitfed.registration import least_rights
 
-    session = load.Session(inputs)
+    session = load.CommandSession(inputs)
     plan = session.plan()
     if cluster not in plan.clusters:
         raise UsageError(f"no cluster {cluster!r}{meant(cluster, list(plan.clusters))}", hint="gitfed get clusters")

@@ -155,7 +155,7 @@ def command(
     topology: declaration.Topology,
     declared: Declared,
     allow_exec_credentials: bool,
-    writing: desired.Writing,
+    writing: desired.WriteOptions,
 ) -> int:
     """Bring a cluster into the fleet that only an agent inside of it can reach, or members of a pool.
 

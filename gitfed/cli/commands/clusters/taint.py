@@ -42,7 +42,7 @@ class _Wish:
 )
 @parameters.option("--overwrite", shared=False, is_flag=True, help="Change the value of a taint that is there.")
 @desired.writing
-def command(words: tuple[str, ...], overwrite: bool, writing: desired.Writing) -> int:
+def command(words: tuple[str, ...], overwrite: bool, writing: desired.WriteOptions) -> int:
     """Put taints on clusters, or take them away.
 
     A taint is KEY=VALUE:EFFECT or KEY:EFFECT; with a dash at the end (KEY:EFFECT-, KEY-) it is taken away. NoSchedule

@@ -81,7 +81,7 @@ def command(
     leaving: Leaving,
     way: KubeconfigContext,
     credentials: options.Credentials,
-    writing: desired.Writing,
+    writing: desired.WriteOptions,
 ) -> int:
     """Take CLUSTER out of the fleet: its objects, gitfed's inventory there, and its file.
 

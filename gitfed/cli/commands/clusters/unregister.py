@@ -39,7 +39,7 @@ def command(
     way: KubeconfigContext,
     namespace: str,
     allow_exec_credentials: bool,
-    writing: desired.Writing,
+    writing: desired.WriteOptions,
 ) -> int:
     """Take a cluster out of the fleet that an agent pulls for: its objects, the agent, its certificate, and its file.
 

@@ -47,7 +47,7 @@ def command(what: str, inputs: options.Inputs, only: str, namespace: str, output
     \b
     Exit codes: 0 done · 2 bad usage · 4 there is no state branch, or nothing is decided for it.
     """
-    session = load.Session(inputs)
+    session = load.CommandSession(inputs)
     chronicle = Chronicle(session.opened, session.repo)
     key = key_of(session, what, namespace)
     found = [one for one in chronicle.blame(key) if not only or one.share.cluster == only]
@@ -68,7 +68,7 @@ def command(what: str, inputs: options.Inputs, only: str, namespace: str, output
     return 0
 
 
-def _lines(session: load.Session, key: ObjectKey, one: Blame) -> Iterator[str]:
+def _lines(session: load.CommandSession, key: ObjectKey, one: Blame) -> Iterator[str]:
     yield f"  {plain.clean(one.share.cluster)}  {_change(one)}  since {formatting.time(one.entry.when)}"
     source = said(session, one.entry) or one.entry.what
     if one.same_source:

@@ -86,7 +86,7 @@ def compared(revisions: str, given: options.Inputs) -> diff_show.DiffView:
         raise UsageError("the range names its head already", hint="leave out --rev and --worktree, or give BASE only")
     if head_name:
         given = replace(given, rev=head_name)
-    session = load.Session(given)
+    session = load.CommandSession(given)
     opened = session.opened
     if opened.head is None and not given.rev:
         raise UsageError("nothing is committed yet: there is nothing to compare with", hint="gitfed plan --worktree")
@@ -108,7 +108,7 @@ def compared(revisions: str, given: options.Inputs) -> diff_show.DiffView:
 def _against_clusters(
     inputs: options.Inputs, credentials: options.Credentials, output: options.Output, *, stat: bool
 ) -> int:
-    session = load.Session(inputs, credentials)
+    session = load.CommandSession(inputs, credentials)
     fleet = session.fleet()
     plan = session.with_in_use(session.plan(fleet, session.decisions(fleet)), fleet)
     wrong = load.tell(plan.problems)

@@ -68,7 +68,7 @@ def command(
 
         _show(lists.explanation(load.hub(server, credentials), what, namespace, only), output)
         return exits.OK
-    session = load.Session(inputs, credentials)
+    session = load.CommandSession(inputs, credentials)
     fleet = session.fleet()
     past = session.decisions(fleet)
     plan = session.with_in_use(session.plan(fleet, past), fleet)

@@ -12,18 +12,18 @@ import click
 
 from gitfed.cli import exits, load, options
 from gitfed.cli.commands.look import listings, validate
-from gitfed.cli.commands.look.listings import Asked
+from gitfed.cli.commands.look.listings import ListingQuery
 from gitfed.cli.main import meant
 from gitfed.cli.output import listing, plain, structured, table
 from gitfed.client import lists
-from gitfed.client.connection import Connection
+from gitfed.client.connection import HubConnection
 from gitfed.client.follow import Follower
 from gitfed.errors import HubUnreachable, UsageError
 from gitfed.views import problems as problem_views
 from gitfed.views import works
 
 
-def get(hub: Connection, asked: Asked, output: options.Output, *, watch: bool = False) -> int:
+def get(hub: HubConnection, asked: ListingQuery, output: options.Output, *, watch: bool = False) -> int:
     if asked.thing == "problems":
         if watch:
             raise click.UsageError("problems are not watched: gitfed get gates --watch tells what waits")
@@ -39,7 +39,7 @@ def get(hub: Connection, asked: Asked, output: options.Output, *, watch: bool = 
     return exits.OK
 
 
-def _read(hub: Connection, asked: Asked) -> listing.Listing:
+def _read(hub: HubConnection, asked: ListingQuery) -> listing.Listing:
     namespace, cluster = asked.namespace, asked.cluster
     if asked.thing == "events":
         return listing.of("events", lists.events(hub, asked.only, namespace, cluster))
@@ -57,7 +57,7 @@ def _read(hub: Connection, asked: Asked) -> listing.Listing:
 # -- as it changes ----------------------------------------------------------------------------------------------------
 
 
-def _watch(hub: Connection, asked: Asked, output: options.Output) -> NoReturn:
+def _watch(hub: HubConnection, asked: ListingQuery, output: options.Output) -> NoReturn:
     """Until interrupted."""
     if output.format not in ("text", "wide", "json", "name"):
         raise click.UsageError(f"--watch prints no {output.format}: text, wide, json, name")
@@ -88,7 +88,7 @@ def _interrupting(follower: Follower) -> Iterator[None]:
 
 
 def _follow(
-    hub: Connection, asked: Asked, before: listing.Listing, follower: Follower, output: options.Output
+    hub: HubConnection, asked: ListingQuery, before: listing.Listing, follower: Follower, output: options.Output
 ) -> NoReturn:
     while True:
         follower.wait()

@@ -8,7 +8,7 @@ import click
 
 from gitfed.cli import complete, exits, load, options, parameters
 from gitfed.cli.commands.look import listings, validate
-from gitfed.cli.commands.look.listings import Asked
+from gitfed.cli.commands.look.listings import ListingQuery
 from gitfed.cli.commands.members import listed, reached
 from gitfed.cli.main import meant
 from gitfed.cli.output import listing
@@ -97,9 +97,9 @@ def _named(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[
 )
 @reached.members
 @options.output("text", "wide", "json", "yaml", "name")
-@parameters.value("asked", Asked)
+@parameters.value("asked", ListingQuery)
 def command(
-    asked: Asked,
+    asked: ListingQuery,
     inputs: options.Inputs,
     credentials: options.Credentials,
     server: options.Server | None,
@@ -167,7 +167,7 @@ def command(
         )
     if watch:
         raise click.UsageError("--watch follows a running daemon: --server says where its hub is")
-    session = load.Session(inputs, credentials)
+    session = load.CommandSession(inputs, credentials)
     if thing == "problems":
         problems = validate.problems_of(session)
         validate.show(problems, output, of=validate.contents(session.repo))

@@ -177,7 +177,7 @@ def command(
         raise click.UsageError(
             "one object at a time" if len(objects) > 1 else "names go with --check, --edit, --operation"
         )
-    session = load.Session(inputs)
+    session = load.CommandSession(inputs)
     if doing.editing:
         from gitfed.cli.commands.look import interpret_edit
 
@@ -214,7 +214,7 @@ def _named(what: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     return tuple(rules), tuple(objects)
 
 
-def _customizations(session: load.Session, rules: tuple[str, ...]) -> list[ResourceInterpreterCustomization]:
+def _customizations(session: load.CommandSession, rules: tuple[str, ...]) -> list[ResourceInterpreterCustomization]:
     """Those of the repository with these names. Raises UsageError."""
     known = {one.metadata.name: one for one in session.repo.interpreters}
     for name in rules:
@@ -227,7 +227,7 @@ def _customizations(session: load.Session, rules: tuple[str, ...]) -> list[Resou
     return [known[name] for name in rules]
 
 
-def _paths(session: load.Session, rules: tuple[str, ...]) -> tuple[str, ...]:
+def _paths(session: load.CommandSession, rules: tuple[str, ...]) -> tuple[str, ...]:
     """The files in which they stand. Raises UsageError."""
     found = _customizations(session, rules)
     if found and session.opened.root is None:
@@ -245,7 +245,7 @@ def _check(files: rule_files.RuleFiles, output: options.Output) -> int:
     return exits.first([load.tell(files.problems), exits.INVALID if failed else exits.OK])
 
 
-def _rules(session: load.Session, files: Filenames, rules: tuple[str, ...]) -> rule_files.RuleFiles:
+def _rules(session: load.CommandSession, files: Filenames, rules: tuple[str, ...]) -> rule_files.RuleFiles:
     if files.filenames:
         return rule_files.read(files.filenames, recursive=files.recursive)
     wanted = _customizations(session, rules) if rules else session.repo.interpreters
@@ -255,7 +255,7 @@ def _rules(session: load.Session, files: Filenames, rules: tuple[str, ...]) -> r
 
 
 def _ask(
-    session: load.Session,
+    session: load.CommandSession,
     only: rule_files.RuleFiles | None,
     what: str,
     operation: str,
@@ -288,7 +288,7 @@ def _ask(
             kind = f"{asked.object['kind']} ({asked.object['apiVersion']})"
             where = dict.fromkeys(one.path for one in only.documents)
             raise InputError(f"no rule for {doing} of {kind} in {', '.join(where) or 'what is given'}")
-        answers.append(interpret_show.Answered(doing, asked, cases.ask(interpreter, doing, asked)))
+        answers.append(interpret_show.InterpretedOperation(doing, asked, cases.ask(interpreter, doing, asked)))
     interpret_show.answers(answers, output, with_source=not operation)
     load.tell(interpreter.problems())
     failed = any(isinstance(one.answer, Unknown) for one in answers)
@@ -318,7 +318,7 @@ def _run_cases(folder: Path, output: options.Output) -> int:
     return exits.first([code, exits.INVALID if unusable else exits.OK, exits.DIFFERENT if failed else exits.OK])
 
 
-def _compare(session: load.Session, base: str, output: options.Output) -> int:
+def _compare(session: load.CommandSession, base: str, output: options.Output) -> int:
     """The answers about every template of this revision, by the rules of `base` and by its own."""
     past = session.decisions()
     before = daemon_inputs.interpreter_of(session.at(daemon_inputs.resolve(session.opened, base)), past)

@@ -25,7 +25,7 @@ Items = Sequence[Mapping[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ListingQuery:
     """What is to be listed, and of that what: by name, by namespace, by cluster. "" and () are all."""
 
     thing: str
@@ -34,7 +34,7 @@ class Asked:
     cluster: str
 
 
-def _clusters(session: load.Session, fleet: FleetSnapshot, plan: Plan, namespace: str, only: str) -> Items:
+def _clusters(session: load.CommandSession, fleet: FleetSnapshot, plan: Plan, namespace: str, only: str) -> Items:
     placed = Counter(share.cluster for binding in plan.bindings.values() for share in binding.shares)
     return [
         clusters.item(one, session.repo, placed[one.name])
@@ -43,7 +43,7 @@ def _clusters(session: load.Session, fleet: FleetSnapshot, plan: Plan, namespace
     ]
 
 
-def _bindings(session: load.Session, fleet: FleetSnapshot, plan: Plan, namespace: str, only: str) -> Items:
+def _bindings(session: load.CommandSession, fleet: FleetSnapshot, plan: Plan, namespace: str, only: str) -> Items:
     known = _statuses(session, fleet, plan)
     return [
         bindings.item(binding, known.get(key), plan.held_decisions.get(key))
@@ -52,7 +52,7 @@ def _bindings(session: load.Session, fleet: FleetSnapshot, plan: Plan, namespace
     ]
 
 
-def _statuses(session: load.Session, fleet: FleetSnapshot, plan: Plan) -> dict[ObjectKey, bindings.StatusView]:
+def _statuses(session: load.CommandSession, fleet: FleetSnapshot, plan: Plan) -> dict[ObjectKey, bindings.StatusView]:
     """What became of each binding's copies: as seen now with --live, else as last recorded on the state branch."""
     past = session.decisions(fleet)
     if fleet.live is None:
@@ -68,11 +68,11 @@ def _statuses(session: load.Session, fleet: FleetSnapshot, plan: Plan) -> dict[O
     return {key: bindings.seen(one) for key, one in seen.items()}
 
 
-def _policies(session: load.Session, fleet: FleetSnapshot, plan: Plan, namespace: str, only: str) -> Items:
+def _policies(session: load.CommandSession, fleet: FleetSnapshot, plan: Plan, namespace: str, only: str) -> Items:
     return [one for one in policies.items(session.repo, plan) if not namespace or one["namespace"] == namespace]
 
 
-def _works(session: load.Session, fleet: FleetSnapshot, plan: Plan, namespace: str, only: str) -> Items:
+def _works(session: load.CommandSession, fleet: FleetSnapshot, plan: Plan, namespace: str, only: str) -> Items:
     pending = {(change.cluster, change.key): change for change in plan.changes or ()}
     everywhere = {
         key: {name: rendered for rendered in classes for name in rendered.clusters}
@@ -98,7 +98,7 @@ def _works(session: load.Session, fleet: FleetSnapshot, plan: Plan, namespace: s
     ]
 
 
-def _orphans(session: load.Session, fleet: FleetSnapshot, plan: Plan, namespace: str, only: str) -> Items:
+def _orphans(session: load.CommandSession, fleet: FleetSnapshot, plan: Plan, namespace: str, only: str) -> Items:
     return [
         works.orphan(change)
         for change in plan.changes or ()
@@ -107,20 +107,20 @@ def _orphans(session: load.Session, fleet: FleetSnapshot, plan: Plan, namespace:
     ]
 
 
-def _quotas(session: load.Session, fleet: FleetSnapshot, plan: Plan, namespace: str, only: str) -> Items:
+def _quotas(session: load.CommandSession, fleet: FleetSnapshot, plan: Plan, namespace: str, only: str) -> Items:
     return list(quotas.items(session.repo, fleet.clusters, plan, namespace, only))
 
 
-def _autoscalers(session: load.Session, fleet: FleetSnapshot, plan: Plan, namespace: str, only: str) -> Items:
+def _autoscalers(session: load.CommandSession, fleet: FleetSnapshot, plan: Plan, namespace: str, only: str) -> Items:
     return list(autoscalers.items(session.repo, plan, namespace))
 
 
-def _services(session: load.Session, fleet: FleetSnapshot, plan: Plan, namespace: str, only: str) -> Items:
+def _services(session: load.CommandSession, fleet: FleetSnapshot, plan: Plan, namespace: str, only: str) -> Items:
     observed = services.Observed(fleet.clusters, fleet.live.objects if fleet.live is not None else None)
     return [one for one in services.items(session.repo, plan, observed, namespace) if services.concerns(one, only)]
 
 
-def events(session: load.Session, objects: tuple[str, ...], namespace: str, only: str) -> Items:
+def events(session: load.CommandSession, objects: tuple[str, ...], namespace: str, only: str) -> Items:
     """What happened to these objects, or to all, newest first. Raises as `Chronicle`."""
     chronicle = Chronicle(session.opened, session.repo)
     asked: list[ObjectKey | None] = [log.key_of(session, one, namespace) for one in objects] or [None]
@@ -135,14 +135,14 @@ def events(session: load.Session, objects: tuple[str, ...], namespace: str, only
 
 
 def of(
-    thing: str, session: load.Session, fleet: FleetSnapshot, plan: Plan, namespace: str, only: str
+    thing: str, session: load.CommandSession, fleet: FleetSnapshot, plan: Plan, namespace: str, only: str
 ) -> listing.Listing:
     if thing == "gates":
         return listing.gates(gates.document(plan))
     return listing.of(thing, _OF[thing](session, fleet, plan, namespace, only))
 
 
-_OF: dict[str, Callable[[load.Session, FleetSnapshot, Plan, str, str], Items]] = {
+_OF: dict[str, Callable[[load.CommandSession, FleetSnapshot, Plan, str, str], Items]] = {
     "clusters": _clusters,
     "bindings": _bindings,
     "policies": _policies,

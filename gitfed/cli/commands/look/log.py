@@ -49,7 +49,7 @@ def command(what: str, inputs: options.Inputs, count: int, namespace: str, outpu
     \b
     Exit codes: 0 done, also where nothing was decided yet · 2 bad usage · 4 the state branch was not fetched.
     """
-    session = load.Session(inputs)
+    session = load.CommandSession(inputs)
     key = key_of(session, what, namespace) if what else None
     try:
         entries = Chronicle(session.opened, session.repo).entries(limit=count, key=key)
@@ -67,7 +67,7 @@ def command(what: str, inputs: options.Inputs, count: int, namespace: str, outpu
     return 0
 
 
-def key_of(session: load.Session, what: str, namespace: str = "") -> ObjectKey:
+def key_of(session: load.CommandSession, what: str, namespace: str = "") -> ObjectKey:
     """An object of the repository, or one that was decided for, however long ago. Raises UsageError."""
     try:
         return names.find(what, {*session.repo.manifests, *session.decisions().bindings}, namespace=namespace)
@@ -77,7 +77,7 @@ def key_of(session: load.Session, what: str, namespace: str = "") -> ObjectKey:
         raise
 
 
-def said(session: load.Session, entry: StateLogEntry) -> str:
+def said(session: load.CommandSession, entry: StateLogEntry) -> str:
     """`3f2c1a9 More web (Ada)`: the source commit as its author called it."""
     if entry.source is None:
         return ""
@@ -86,7 +86,7 @@ def said(session: load.Session, entry: StateLogEntry) -> str:
     return plain.clean(f"{info.commit[:7]} {info.subject} ({author})")
 
 
-def _print(session: load.Session, entry: StateLogEntry, output: options.Output, key: ObjectKey | None) -> None:
+def _print(session: load.CommandSession, entry: StateLogEntry, output: options.Output, key: ObjectKey | None) -> None:
     """With `key` what was decided for it, and of the rest how much there was."""
     paint, fold = output.paint, output.fold
 

@@ -43,7 +43,7 @@ def command(inputs: options.Inputs, credentials: options.Credentials, output: op
     """
     if out is not None:
         plan_file.check_folder(out)
-    session = load.Session(inputs, credentials)
+    session = load.CommandSession(inputs, credentials)
     fleet = session.observed()
     past = session.decisions(fleet)
     result = session.plan(fleet, past)
@@ -64,7 +64,7 @@ def codes(result: Plan) -> list[int]:
     return [held, exits.UNREACHABLE if load.unread_notes(result) else exits.OK]
 
 
-def show(shown: plan_text.View, output: options.Output) -> None:
+def show(shown: plan_text.PlanComparison, output: options.Output) -> None:
     if output.format in ("json", "yaml"):
         structured.echo(plans.document(shown.plan, shown.declared), output.format)
     elif output.format == "md":

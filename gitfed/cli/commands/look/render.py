@@ -66,7 +66,7 @@ def command(
     """
     if with_secrets and folder is None:
         raise UsageError("--with-secrets needs -d DIR", hint="Secrets are never printed")
-    session = load.Session(inputs)
+    session = load.CommandSession(inputs)
     plan = session.plan()
     for name in clusters:
         if name not in plan.clusters:

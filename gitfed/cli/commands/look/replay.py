@@ -37,7 +37,7 @@ def command(commit: str, inputs: options.Inputs, output: options.Output) -> int:
     Exit codes: 0 the same bytes, wherever that can be told · 1 other bytes · 2 bad usage · 4 an input is not here,
     or nothing was decided yet.
     """
-    session = load.Session(inputs)
+    session = load.CommandSession(inputs)
     history = Chronicle(session.opened, session.repo)
     result = replay.of(history, history.find(commit))
     if output.format in ("json", "yaml"):
@@ -47,7 +47,7 @@ def command(commit: str, inputs: options.Inputs, output: options.Output) -> int:
     return exits.DIFFERENT if result.differing else exits.OK
 
 
-def _print(session: load.Session, result: Replay, output: options.Output) -> None:
+def _print(session: load.CommandSession, result: Replay, output: options.Output) -> None:
     entry = result.entry
     about = f"{said(session, entry)}, decided {formatting.time(entry.when)}"
     if entry.facts:

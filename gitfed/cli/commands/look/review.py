@@ -13,7 +13,7 @@ from gitfed.cli.output import compare, diff_markdown, diff_show, formatting, mar
 from gitfed.cli.pipeline import PullRequest
 from gitfed.daemon import commit_status
 from gitfed.edges import forge
-from gitfed.edges.forge import Status
+from gitfed.edges.forge import CommitStatus
 from gitfed.errors import UsageError
 from gitfed.model.base import Commit, Severity
 from gitfed.offline import inputs as daemon_inputs
@@ -129,7 +129,7 @@ def _shown(revisions: str, inputs: options.Inputs, request: PullRequest) -> tupl
     if revisions or not request.base:
         shown = diff.compared(revisions, inputs)
         return shown, Commit(request.head) if request.head and not revisions else shown.review.head.commit
-    opened = load.Session(inputs).opened
+    opened = load.CommandSession(inputs).opened
     parents = opened.repository.info(daemon_inputs.resolve(opened, inputs.rev)).parents
     if not inputs.rev and request.head in parents[1:]:
         # The CI checked out the merge of both: what it was merged into is exactly what stands before it.
@@ -144,7 +144,7 @@ def _say(
     head: Commit,
     shown: diff_show.DiffView,
     found: list[compare.Difference],
-    statuses: list[Status],
+    statuses: list[CommitStatus],
 ) -> str:
     if not request.number:
         raise UsageError("which pull request is not known", hint="--number N, or print it with --dry-run=client")
@@ -160,7 +160,7 @@ def _say(
     return posted.value
 
 
-def _document(posted: str, head: Commit, statuses: list[Status]) -> dict[str, object]:
+def _document(posted: str, head: Commit, statuses: list[CommitStatus]) -> dict[str, object]:
     return {
         "schema": SCHEMA,
         "comment": posted,

@@ -103,7 +103,7 @@ def command(
     happening = scenario_input.events(events.fails, events.recovers, events.taints, until)
     if each and happening:
         raise UsageError("--n-minus-one takes no events", hint="it lets everything fail, one after the other")
-    session = load.Session(inputs)
+    session = load.CommandSession(inputs)
     if not each:
         scenario_input.check(happening, until, session.repo)
     fleet = session.fleet()

@@ -68,7 +68,7 @@ def command(
         if inputs.rev:
             raise UsageError("--update writes into the worktree", hint="leave out --rev")
         inputs = replace(inputs, worktree=True)
-    session = load.Session(inputs)
+    session = load.CommandSession(inputs)
     chosen = placement_test.tests_of(session.repo, path)
     if path and not chosen:
         close = difflib.get_close_matches(path, [one.name for one in session.repo.tests], n=1)
@@ -85,7 +85,7 @@ def command(
     return exits.first([wrong, broken, exits.DIFFERENT if any(case.failed for case in cases) else exits.OK])
 
 
-def _case(session: load.Session, test: PlacementTest, interpreter: Any, now: Any, update: bool) -> Case:
+def _case(session: load.CommandSession, test: PlacementTest, interpreter: Any, now: Any, update: bool) -> Case:
     given = _given(test)
     try:
         fleet = session.fleet()
@@ -106,7 +106,7 @@ def _case(session: load.Session, test: PlacementTest, interpreter: Any, now: Any
     return Case(test, given, tuple(wrong), updated=updated)
 
 
-def _when(session: load.Session) -> Any:
+def _when(session: load.CommandSession) -> Any:
     commit = session.repo.commit or session.opened.head
     return session.opened.repository.info(commit).when if commit else session.now
 
@@ -131,7 +131,7 @@ def _sentence(failure: Any) -> Iterator[str]:
 def snapshot(tried: placement_test.Tried) -> str:
     """The whole placement as text: no time, no digest, nothing that changes by itself."""
     rows = [
-        matrix.Row(names.shown(key), None, matrix.of(binding.shares), "" if binding.shares else "nowhere")
+        matrix.MatrixRow(names.shown(key), None, matrix.of(binding.shares), "" if binding.shares else "nowhere")
         for key, binding in tried.plan.bindings.items()
         if binding.policy is not None or binding.shares
     ]
@@ -151,7 +151,7 @@ def _drifted(where: str, known: bytes | None, text: str) -> Iterator[str]:
         yield f"  {line}"
 
 
-def _write(session: load.Session, where: str, text: str) -> str:
+def _write(session: load.CommandSession, where: str, text: str) -> str:
     assert session.opened.root is not None
     root = session.opened.root.resolve()
     target = session.opened.root / where

@@ -33,7 +33,7 @@ class Line(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class TopQuery:
     """What is shown, of which clusters and namespace, in which order."""
 
     thing: str
@@ -59,9 +59,9 @@ class Asked:
 @reached.members
 @parameters.option("-n", "--namespace", shared=False, metavar="NS", default="", help="With -C: only this namespace.")
 @options.output("text", "json", "yaml")
-@parameters.value("asked", Asked)
+@parameters.value("asked", TopQuery)
 def command(
-    asked: Asked,
+    asked: TopQuery,
     inputs: options.Inputs,
     credentials: options.Credentials,
     server: options.Server | None,
@@ -91,7 +91,7 @@ def command(
         return _measured(reached.contexts(reached.split(members.members), server, credentials), words, sort_by, output)
     if thing == "pods" or members.everywhere or members.selector or namespace or parameters.is_typed("server"):
         raise click.UsageError("what is used is asked of clusters: -C names them")
-    session = load.Session(inputs, credentials)
+    session = load.CommandSession(inputs, credentials)
     fleet = _fleet(session)
     known = sorted(session.repo.clusters.keys() | fleet.clusters.keys())
     for name in only:
@@ -113,7 +113,7 @@ def _measured(contexts: list[KubeContext], asked: list[str], sort_by: str, outpu
     return listed.show(contexts, [*asked, *([f"--sort-by={sort_by}"] if sort_by != "name" else [])], "text")
 
 
-def _fleet(session: load.Session) -> FleetSnapshot:
+def _fleet(session: load.CommandSession) -> FleetSnapshot:
     given = session.given
     if not given.live or given.fleet is not None:
         return session.fleet(live=False)

@@ -77,7 +77,7 @@ def command(
     \b
     Exit codes: 0 no errors (there may be warnings) · 2 bad usage · 3 errors · 4 the repository cannot be read.
     """
-    session = load.Session(inputs)
+    session = load.CommandSession(inputs)
     repo = session.repo
     problems = problems_of(session, base, kubernetes)
     if annotations is not None:
@@ -112,7 +112,7 @@ def kubernetes_of(version: str | None) -> Kubernetes | None:
     return interpreters.KUBERNETES.always(minor)
 
 
-def problems_of(session: load.Session, base: str = "", kubernetes: Kubernetes | None = None) -> list[Problem]:
+def problems_of(session: load.CommandSession, base: str = "", kubernetes: Kubernetes | None = None) -> list[Problem]:
     """Of the files, of the files together, and of a plan of them for a fleet without troubles of its own."""
     repo = session.repo
     plan = _plan(session, kubernetes)
@@ -125,7 +125,7 @@ def problems_of(session: load.Session, base: str = "", kubernetes: Kubernetes | 
     return sorted(found)
 
 
-def _plan(session: load.Session, kubernetes: Kubernetes | None) -> Plan:
+def _plan(session: load.CommandSession, kubernetes: Kubernetes | None) -> Plan:
     """Where everything would go. Room that is not known is taken to be enough: whether it is, is no fault of a file."""
     repo = session.repo
     fleet = fleet_inputs.fleet(session.opened, repo)

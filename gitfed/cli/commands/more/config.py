@@ -40,7 +40,7 @@ def view(inputs: options.Inputs, origin: bool, output: options.Output) -> int:
     \b
     Exit codes: 0 done · 2 bad usage · 3 the settings cannot be used · 4 the repository cannot be read.
     """
-    session = load.Session(inputs)
+    session = load.CommandSession(inputs)
     settings = session.repo.settings
     values = dict(_flat(_complete(settings), ("spec",)))
     places = _places(session.read, settings, values) if origin else {}

@@ -88,7 +88,7 @@ def command() -> None:
 @_taking
 @options.PROGRESS
 @desired.writing
-def kubefed(exports: tuple[Path, ...], taking: Taking, writing: desired.Writing) -> int:
+def kubefed(exports: tuple[Path, ...], taking: Taking, writing: desired.WriteOptions) -> int:
     """Turn an export of a KubeFed host cluster into templates, policies and clusters.
 
     PATH is a file of YAML or JSON, or a folder of them: Federated objects, FederatedTypeConfigs, KubeFedClusters and
@@ -129,7 +129,7 @@ def cluster(
     namespaces: tuple[str, ...],
     taking: Taking,
     credentials: options.Credentials,
-    writing: desired.Writing,
+    writing: desired.WriteOptions,
 ) -> int:
     """Take everything that people wrote in CLUSTER into the repository, with policies that leave it there.
 
@@ -179,7 +179,7 @@ def karmada(
     decisions_out: Path | None,
     adopt: bool,
     taking: Taking,
-    writing: desired.Writing,
+    writing: desired.WriteOptions,
 ) -> int:
     """Turn a Karmada control plane into a repository: templates, policies, overrides, clusters, interpreters.
 
@@ -275,7 +275,7 @@ def _files(paths: Sequence[Path]) -> Iterator[Path]:
 def _finish(
     imported: Imported,
     message: str,
-    writing: desired.Writing,
+    writing: desired.WriteOptions,
     taking: Taking,
     checkout: desired.Checkout | None = None,
 ) -> int:

@@ -86,7 +86,7 @@ def command(
     into: str,
     shown: str | None,
     credentials: options.Credentials,
-    writing: desired.Writing,
+    writing: desired.WriteOptions,
 ) -> int:
     """Take one object that runs in CLUSTER into the repository, with a policy that leaves it where it is.
 

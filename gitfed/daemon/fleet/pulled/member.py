@@ -136,7 +136,7 @@ class PulledMember:
                 self._upward.facts_changed(self.name)
             self._state_changed()
 
-    def taken(self, change: replica.Change) -> None:
+    def taken(self, change: replica.ValueChange) -> None:
         """What the agent says changed."""
         news = self.reports.take(change)
         self._measured.set()
@@ -383,7 +383,7 @@ class PulledMember:
         if live is None or live.body is None:
             return
         metadata = live.body["metadata"]
-        verdict = values.Verdict(live.uid, metadata.get("generation"), found)
+        verdict = values.ScriptVerdict(live.uid, metadata.get("generation"), found)
         if self.told.put(values.of(values.VERDICT, key), values.VERDICTS.json(verdict)):
             self.agent.poke()
 

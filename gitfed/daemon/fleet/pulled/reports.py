@@ -12,7 +12,7 @@ from functools import lru_cache
 from operator import attrgetter
 
 from gitfed.agent_protocol import replica, values
-from gitfed.agent_protocol.values import Over, Shared, State
+from gitfed.agent_protocol.values import AgentState, Over, Shared
 from gitfed.errors import LinkError
 from gitfed.model.base import BindingId, Body, ClusterName, Digest, ObjectKey
 from gitfed.model.fleet import ClusterFacts, InventoryEntry, LiveObject
@@ -85,7 +85,7 @@ class EndpointReports:
 class Reports:
     def __init__(self, cluster: ClusterName) -> None:
         self.heard = replica.HeardAsText()
-        self.state: State | None = None
+        self.state: AgentState | None = None
         self.facts: ClusterFacts | None = None
         self.objects: dict[ObjectKey, LiveObject] = {}
         self.entries: dict[ObjectKey, InventoryEntry] = {}
@@ -96,7 +96,7 @@ class Reports:
         self.endpoints = EndpointReports()
         self._cluster = cluster
 
-    def take(self, change: replica.Change) -> News:
+    def take(self, change: replica.ValueChange) -> News:
         """Raises LinkError for what has not the form that it should have."""
         news, first = News(), self.state is None
         for name in change.gone:

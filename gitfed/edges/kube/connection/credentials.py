@@ -59,7 +59,7 @@ class CredentialSources:
 
 
 @dataclass(frozen=True, slots=True)
-class Connection:
+class ClusterConnection:
     """A way into one cluster. The credential belongs to `server`'s scheme, host and port and goes nowhere else."""
 
     cluster: str
@@ -76,7 +76,7 @@ class Connection:
     warnings: tuple[str, ...] = ()
 
 
-def check_acts_as_itself(connection: Connection) -> None:
+def check_acts_as_itself(connection: ClusterConnection) -> None:
     """Raises CredentialsError for a way on which gitfed is taken for somebody else: it could not act as callers."""
     if connection.headers:
         raise errors.CredentialsError(
@@ -100,7 +100,7 @@ def way_to(cluster: declared.Cluster) -> object:
     )
 
 
-def resolve(cluster: declared.Cluster, sources: CredentialSources) -> Connection:
+def resolve(cluster: declared.Cluster, sources: CredentialSources) -> ClusterConnection:
     """The connection for a declared cluster. Raises CredentialsError; makes no request and runs nothing."""
     name = cluster.metadata.name
     annotations = cluster.metadata.annotations or {}
@@ -144,7 +144,7 @@ def resolve(cluster: declared.Cluster, sources: CredentialSources) -> Connection
     )
 
 
-def of_host(purpose: str, sources: CredentialSources, context: str = "") -> Connection:
+def of_host(purpose: str, sources: CredentialSources, context: str = "") -> ClusterConnection:
     """The cluster around this pod, or that of a context, which need not be one of the fleet's. Raises
     CredentialsError."""
     from gitfed.model.declared.cluster import Cluster
@@ -175,7 +175,7 @@ def _secret_directory(cluster: str, root: Path | None, namespace: str, name: str
     return root / namespace / name
 
 
-def _from_secret(cluster: declared.Cluster, directory: Path) -> Connection:
+def _from_secret(cluster: declared.Cluster, directory: Path) -> ClusterConnection:
     """Karmada: the Secret of a Push cluster holds `token` and `caBundle`; address and proxy are in the Cluster."""
     name, spec = cluster.metadata.name, cluster.spec
     source = f"Secret {directory}"
@@ -210,7 +210,7 @@ def _from_secret(cluster: declared.Cluster, directory: Path) -> Connection:
             f"cluster {name}: spec.insecureSkipTLSVerification is not obeyed: the server's certificate is checked "
             "against the caBundle of its Secret",
         )
-    return Connection(name, server, source, configure, token.renew, warnings=warnings)
+    return ClusterConnection(name, server, source, configure, token.renew, warnings=warnings)
 
 
 def _check_bound(cluster: str, source: str, file: Path, server: str) -> None:
@@ -268,7 +268,7 @@ def _line(cluster: str, file: Path) -> str:
     return text
 
 
-def _from_pod(cluster: str, environment: Mapping[str, str]) -> Connection:
+def _from_pod(cluster: str, environment: Mapping[str, str]) -> ClusterConnection:
     host, port = environment.get("KUBERNETES_SERVICE_HOST"), environment.get("KUBERNETES_SERVICE_PORT")
     if not host or not port:
         raise errors.CredentialsError(
@@ -285,10 +285,12 @@ def _from_pod(cluster: str, environment: Mapping[str, str]) -> Connection:
         token.attach(settings)
         return settings
 
-    return Connection(cluster, server, "the pod's service account", configure, token.renew)
+    return ClusterConnection(cluster, server, "the pod's service account", configure, token.renew)
 
 
-def _from_context(cluster: str, merged: kubeconfig.Kubeconfig, context: str, sources: CredentialSources) -> Connection:
+def _from_context(
+    cluster: str, merged: kubeconfig.Kubeconfig, context: str, sources: CredentialSources
+) -> ClusterConnection:
     entry = merged.pick(context, allowed=sources.file_roots)
     where = f"context {context} of {entry.file}"
     server = addresses.check_server(cluster, where, entry.server)
@@ -301,7 +303,7 @@ def _from_context(cluster: str, merged: kubeconfig.Kubeconfig, context: str, sou
         return settings
 
     insecure = entry.cluster.get("insecure-skip-tls-verify") is True
-    return Connection(
+    return ClusterConnection(
         cluster,
         server,
         where,

@@ -27,7 +27,7 @@ _FILES = {
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class KubeconfigEntry:
     """One context with its cluster and user; paths are absolute and allowed."""
 
     name: str
@@ -58,7 +58,7 @@ class Kubeconfig:
     clusters: Mapping[str, tuple[Path, Mapping[str, Any]]]
     users: Mapping[str, tuple[Path, Mapping[str, Any]]]
 
-    def pick(self, name: str, *, allowed: tuple[Path, ...] = ()) -> Entry:
+    def pick(self, name: str, *, allowed: tuple[Path, ...] = ()) -> KubeconfigEntry:
         """The context `name`, which must exist. Raises CredentialsError for what it refers to: missing or refused."""
         file, context = self.contexts[name]
         where = f"cluster {self.for_cluster}: context {name} of {file}"
@@ -72,7 +72,7 @@ class Kubeconfig:
             raise errors.CredentialsError(
                 f"{where} refers to user {who!r}, which the kubeconfig does not have", cluster=self.for_cluster
             )
-        return Entry(
+        return KubeconfigEntry(
             name=name,
             file=file,
             cluster=self._with_files("cluster", where, *self.clusters[target], allowed),
@@ -150,7 +150,7 @@ def _parse(cluster: str, path: Path) -> dict[str, Any]:
     return content
 
 
-def act_as(entry: Entry) -> dict[str, str]:
+def act_as(entry: KubeconfigEntry) -> dict[str, str]:
     """Impersonation headers of a user entry. Left out, gitfed would act with more rights than the file grants.
 
     Raises CredentialsError for what cannot be said in single headers: several groups, extra attributes.
@@ -171,7 +171,7 @@ def act_as(entry: Entry) -> dict[str, str]:
     return {name: str(value) for name, value in told.items() if value}
 
 
-async def load(entry: Entry, settings: ClientSettings, *, runs_program: bool) -> None:
+async def load(entry: KubeconfigEntry, settings: ClientSettings, *, runs_program: bool) -> None:
     """Put the context's TLS settings and credential there. Raises CredentialsError.
 
     Runs the `exec` program or asks the login service when the entry has one; the caller has decided that it may.
@@ -185,7 +185,7 @@ async def load(entry: Entry, settings: ClientSettings, *, runs_program: bool) ->
         tokens.TokenFile(entry.for_cluster, Path(entry.token_file)).attach(settings)
 
 
-def _load(entry: Entry, settings: ClientSettings, where: str) -> None:
+def _load(entry: KubeconfigEntry, settings: ClientSettings, where: str) -> None:
     cluster, user = entry.cluster, entry.user
     settings.verify_ssl = cluster.get("insecure-skip-tls-verify") is not True
     settings.tls_server_name = str(cluster.get("tls-server-name") or "") or None
@@ -209,21 +209,21 @@ def _load(entry: Entry, settings: ClientSettings, where: str) -> None:
         )
 
 
-def _pem(entry: Entry, members: Mapping[str, Any], name: str, where: str) -> str:
+def _pem(entry: KubeconfigEntry, members: Mapping[str, Any], name: str, where: str) -> str:
     try:
         return _decoded(entry, members, name, where).decode("ascii")
     except UnicodeDecodeError as error:
         raise errors.CredentialsError(f"{where}: {name} is no PEM", cluster=entry.for_cluster) from error
 
 
-def _decoded(entry: Entry, members: Mapping[str, Any], name: str, where: str) -> bytes:
+def _decoded(entry: KubeconfigEntry, members: Mapping[str, Any], name: str, where: str) -> bytes:
     try:
         return base64.b64decode("".join(str(members.get(name) or "").split()), validate=True)
     except ValueError as error:
         raise errors.CredentialsError(f"{where}: {name} is no base64", cluster=entry.for_cluster) from error
 
 
-def _content(file: str | None, where: str, entry: Entry) -> bytes:
+def _content(file: str | None, where: str, entry: KubeconfigEntry) -> bytes:
     """Of the one half of a certificate and its key that stands in a file."""
     try:
         return Path(file).read_bytes() if file else b""
@@ -233,7 +233,7 @@ def _content(file: str | None, where: str, entry: Entry) -> bytes:
         ) from error
 
 
-async def _load_by_library(entry: Entry, settings: ClientSettings, where: str) -> None:
+async def _load_by_library(entry: KubeconfigEntry, settings: ClientSettings, where: str) -> None:
     """The client library runs programs and asks login services."""
     from kubernetes.aio.config import ConfigException
     from kubernetes.aio.config.kube_config import KubeConfigLoader

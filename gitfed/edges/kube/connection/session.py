@@ -29,7 +29,7 @@ from multidict import CIMultiDict
 from gitfed import errors
 from gitfed.edges.kube.connection import dialling, translate, watch_lines
 from gitfed.edges.kube.connection.client_settings import ClientSettings
-from gitfed.edges.kube.connection.credentials import Connection
+from gitfed.edges.kube.connection.credentials import ClusterConnection
 from gitfed.edges.kube.leases.fence import Fence
 from gitfed.model.base import ClusterName
 
@@ -50,7 +50,7 @@ _AHEAD = 256 << 10
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ServerAnswer:
     """An answer below 300, or with a status that the caller allowed."""
 
     status: int
@@ -88,7 +88,7 @@ class _Sending(NamedTuple):
     seconds: float
 
 
-class Asked(TypedDict, total=False):
+class RequestOptions(TypedDict, total=False):
     """How one request differs from a plain one."""
 
     query: Mapping[str, str] | None
@@ -114,7 +114,7 @@ class Session:
     def __init__(
         self,
         cluster: ClusterName,
-        connection: Connection,
+        connection: ClusterConnection,
         *,
         concurrency: int = CONCURRENCY,
         timeout: float = TIMEOUT,
@@ -159,7 +159,7 @@ class Session:
             await http.close()
             await asyncio.sleep(0)  # aborted transports leave with the next turn of the loop
 
-    async def request(self, method: str, path: str, **asked: Unpack[Asked]) -> Answer:
+    async def request(self, method: str, path: str, **asked: Unpack[RequestOptions]) -> ServerAnswer:
         """Send one request and read the whole answer. `path` is percent-encoded and begins with "/".
 
         Raises the classes of `errors.ClusterError`, and NotOwned for a write that the fence forbids.
@@ -183,7 +183,7 @@ class Session:
             raise translate.failure(self.cluster, answer.status, answer.data, answer.headers, redact=redact)
         return answer
 
-    async def json(self, method: str, path: str, **asked: Unpack[Asked]) -> dict[str, Any]:
+    async def json(self, method: str, path: str, **asked: Unpack[RequestOptions]) -> dict[str, Any]:
         """`request`, and the answer's JSON object. Raises ClusterFailed when the answer is none."""
         answer = await self.request(method, path, **asked)
         try:
@@ -194,12 +194,12 @@ class Session:
             raise translate.broken(self.cluster, f"{method} {path}: the answer is no JSON object")
         return value
 
-    async def _fenced(self, sending: _Sending) -> Answer:
+    async def _fenced(self, sending: _Sending) -> ServerAnswer:
         if self.fence is None or sending.method == "GET":
             return await self._send(sending)
         return await self.fence.within(self._send(sending), cluster=self.cluster)
 
-    async def _send(self, sending: _Sending) -> Answer:
+    async def _send(self, sending: _Sending) -> ServerAnswer:
         method = sending.method
         try:
             async with asyncio.timeout(sending.seconds):
@@ -212,7 +212,7 @@ class Session:
                     **self._options,
                 ) as response:
                     self._count(method, str(response.status))
-                    return Answer(response.status, await self._read(response), response.headers)
+                    return ServerAnswer(response.status, await self._read(response), response.headers)
         except translate.NO_ANSWER as error:
             self._count(method, "none")
             raise translate.unreachable(self.cluster, error, server=self.connection.server) from error
