@@ -26,7 +26,7 @@ from gitfed.agent.keeper import Keeper
 from gitfed.agent.streams import Streams
 from gitfed.agent_protocol import frames, link
 from gitfed.agent_protocol.socket import WebSocket
-from gitfed.edges import own_certificate
+from gitfed.edges import no_answer, own_certificate
 from gitfed.edges.backoff import Backoff
 from gitfed.model import agent_identity
 from gitfed.model.agent_identity import AgentName
@@ -236,6 +236,8 @@ def why_not_connected(error: Exception) -> str:
         return "the hub does not answer"
     if isinstance(error, ssl.SSLCertVerificationError | aiohttp.ClientConnectorCertificateError):
         return "the hub's certificate is not of the authority in ca.crt, or of another address"
+    if isinstance(error, aiohttp.ClientConnectorSSLError) and isinstance(error.os_error, ssl.SSLError):
+        return f"there is no connection over TLS to the hub ({no_answer.tls_reason(error.os_error)})"
     if isinstance(error, aiohttp.ClientConnectorError):
         return f"the hub cannot be reached: {_reason(error.os_error)}"
     if isinstance(error, ssl.SSLError):

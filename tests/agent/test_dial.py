@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import errno
+import re
 import ssl
+from datetime import timedelta
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -15,7 +18,7 @@ from gitfed.agent.dial import Dial, Hub, why_not_connected
 from gitfed.daemon.fleet.pulled import member as pulled
 from gitfed.edges.certificates import Authority
 from gitfed.errors import LinkCut, LinkError
-from tests.e2e.pulled import free_port
+from tests.support.ports import free_port
 
 WHERE: Any = SimpleNamespace(host="hub.example", port=8443, ssl=object())
 
@@ -59,6 +62,29 @@ async def test_a_hub_that_nobody_listens_for_is_told_alike_at_every_attempt(tmp_
         with pytest.raises(aiohttp.ClientError) as caught:
             await dial._connect()
         assert why_not_connected(caught.value) == "the hub cannot be reached: Connection refused"
+
+
+async def test_a_server_that_ends_the_handshake_is_told_in_openssl_s_words(tmp_path: Path) -> None:
+    authority = Authority.open(tmp_path)
+    pair = authority.client("gitfed:agent:m1", [], timedelta(days=1))
+    for name, content in (("ca.crt", authority.certificate), ("tls.crt", pair.certificate), ("tls.key", pair.key)):
+        (tmp_path / name).write_bytes(content)
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read(1)
+        writer.write(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+        writer.close()
+
+    server = await asyncio.start_server(answer, "127.0.0.1", 0)
+    keeper: Any = SimpleNamespace(heard=None)
+    async with server:
+        dial = Dial(Hub(f"https://127.0.0.1:{server.sockets[0].getsockname()[1]}", tmp_path), keeper)
+        with pytest.raises(aiohttp.ClientError) as caught:
+            await dial._connect()
+    said = why_not_connected(caught.value)
+    assert re.fullmatch(
+        r"there is no connection over TLS to the hub \((wrong version number|record layer failure)\)", said
+    )
 
 
 def dial_with(lease: float, folder: Path) -> Dial:
