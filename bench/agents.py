@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import socket
 import statistics
 import tempfile
 import time
@@ -29,6 +28,7 @@ from gitfed.hub.enrolment.ledger import Enrolled, Issued, Ledger
 from gitfed.hub.enrolment.ledger_file import LedgerFile
 from gitfed.model import agent_identity
 from tests.e2e.world import deployment, policy, settings
+from tests.support.ports import free_port
 
 AGENTS, OBJECTS, QUIET = 1000, 200, 60.0
 _LIFE = timedelta(days=1)
@@ -154,9 +154,7 @@ def stage(agents: int, objects: int) -> Iterator[Stage]:
             (folder / made).mkdir()
         (folder / "kubeconfig").write_text("apiVersion: v1\nkind: Config\n")
         repository(folder / "repo", names, objects)
-        with socket.socket() as found:
-            found.bind(("127.0.0.1", 0))
-            port = int(found.getsockname()[1])
+        port = free_port()
         credentials = enrol(folder / "data" / "hub", names, folder / "agents")
         played = [Agent(name) for name in names]
         url = f"https://127.0.0.1:{port}"

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import socket
 import statistics
 import subprocess
 import sys
@@ -24,18 +23,13 @@ from bench.pushes import Ground, ground
 from bench.rollout import COUNT, NAMES, bare_loop, git
 from gitfed.daemon import wiring
 from tests.e2e.world import cluster, deployment
+from tests.support.ports import free_port
 
 QUIET = 60.0
 _REST = 1.5
 """Seconds without a change after which a cluster is at rest."""
 _SETTLED = 15.0
 """Seconds until an agent has looked at everything once more, and gave back what the roll-out took."""
-
-
-def free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return int(found.getsockname()[1])
 
 
 def messages(port: int) -> int:

@@ -16,7 +16,6 @@ import base64
 import contextlib
 import os
 import signal
-import socket
 import subprocess
 import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
@@ -30,6 +29,7 @@ import yaml
 
 from tests.clusters import rest
 from tests.support import needs
+from tests.support.ports import free_port
 
 TOKEN = "admintoken"
 _LOOPBACK = "127.0.0.1"
@@ -288,9 +288,7 @@ def _merged(configs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def _free_ports(count: int) -> list[int]:
-    """Ports that nobody listens on now. Held open together, so that they differ."""
-    with contextlib.ExitStack() as held:
-        sockets = [held.enter_context(socket.socket()) for _ in range(count)]
-        for each in sockets:
-            each.bind((_LOOPBACK, 0))
-        return [each.getsockname()[1] for each in sockets]
+    found: set[int] = set()
+    while len(found) < count:
+        found.add(free_port())
+    return list(found)

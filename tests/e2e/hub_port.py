@@ -14,7 +14,7 @@ from tests.e2e.world import Daemon, World
 from tests.support import patience
 
 
-def free_port(world: World, daemon: Daemon) -> int:
+def listening_port(world: World, daemon: Daemon) -> int:
     world.until(lambda: daemon.said("the hub listens"), "the hub listens")
     return int(daemon.said("the hub listens")[0]["url"].rpartition(":")[2])
 

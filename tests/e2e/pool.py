@@ -7,9 +7,9 @@ import shlex
 import signal
 from typing import Any
 
-from tests.e2e.pulled import free_port
 from tests.e2e.world import Daemon, World
 from tests.support import patience
+from tests.support.ports import free_port
 
 LEASES = "/apis/coordination.k8s.io/v1/namespaces/gitfed-system/leases"
 

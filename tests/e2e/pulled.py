@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import signal
-import socket
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -15,12 +14,7 @@ from gitfed.hub.enrolment.ledger_file import LedgerFile
 from gitfed.model import agent_identity
 from tests.e2e.world import Daemon, World
 from tests.support import patience
-
-
-def free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return int(found.getsockname()[1])
+from tests.support.ports import free_port
 
 
 def cluster(name: str, **spec: object) -> str:

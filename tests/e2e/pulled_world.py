@@ -17,8 +17,9 @@ from typing import Any
 import pytest
 
 from tests.clusters.cable import Cable, Cables
-from tests.e2e.pulled import Agent, Pulled, free_port
+from tests.e2e.pulled import Agent, Pulled
 from tests.e2e.world import Daemon, World
+from tests.support.ports import free_port
 
 
 class PulledWorld(World):

@@ -10,10 +10,9 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.hub_port import Credential
-from tests.e2e.hub_port import free_port as _port
+from tests.e2e.hub_port import Credential, listening_port
 from tests.e2e.world import World, cluster, config_map, policy, settings
-from tests.support import git_servers, patience
+from tests.support import patience, ports
 
 pytestmark = pytest.mark.e2e
 
@@ -57,7 +56,7 @@ def _data(caller: Caller, number: int) -> Any:
 def test_a_caller_sees_the_fleet_and_gives_orders(world: World) -> None:
     world.push(_files())
     daemon = world.daemon("--hub-address", "0.0.0.0:0")
-    ann = Caller(world, _port(world, daemon), "ann")
+    ann = Caller(world, listening_port(world, daemon), "ann")
 
     def applied() -> bool:
         status, found = ann.ask("GET", "/objects?kind=ConfigMap")
@@ -109,7 +108,7 @@ def test_a_caller_sees_the_fleet_and_gives_orders(world: World) -> None:
 
 def _alone(world: World, ann: Caller) -> None:
     """`gitfed hub`: it reads the repository and the state branch."""
-    port, data = git_servers.free_port(), world.directory / "alone"
+    port, data = ports.free_port(), world.directory / "alone"
     log = world.directory / "alone.log"
     arguments = ["--repo", str(world.bare), "--hub-address", f"0.0.0.0:{port}", "--data-dir", str(data)]
     process = world.begin(["hub", *arguments, "--interval", "1s", "--logging-format", "json"], log)

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from tests.cli.world import gitfed
-from tests.e2e.hub_port import free_port as _port
+from tests.e2e.hub_port import listening_port
 from tests.e2e.world import World, cluster, config_map, deployment, policy, settings
 from tests.planning.hours import hours
-from tests.support import git_servers, patience
+from tests.support import patience, ports
 
 pytestmark = pytest.mark.e2e
 
@@ -69,7 +69,7 @@ def test_the_same_bytes_are_printed_with_and_without_server(world: World, monkey
             monkeypatch.setenv(name, value)
     world.push(_files())
     daemon = world.daemon("--hub-address", "0.0.0.0:0", "--interval", "1s")
-    url = f"https://127.0.0.1:{_port(world, daemon)}"
+    url = f"https://127.0.0.1:{listening_port(world, daemon)}"
     config = _credential(world, url)
     here = ("--repo", world.bare, "--kubeconfig", world.kubeconfig, "--live")
     there = ("--server", url, "--kubeconfig", config)
@@ -107,9 +107,9 @@ def test_the_same_bytes_are_printed_with_and_without_server(world: World, monkey
 
 def test_a_watch_outlasts_a_hub_that_is_killed_and_loses_no_change(world: World) -> None:
     world.push(_files())
-    address = f"0.0.0.0:{git_servers.free_port()}"
+    address = f"0.0.0.0:{ports.free_port()}"
     first = world.daemon("--hub-address", address)
-    url = f"https://127.0.0.1:{_port(world, first)}"
+    url = f"https://127.0.0.1:{listening_port(world, first)}"
     there = ("--server", url, "--kubeconfig", str(_credential(world, url)))
     world.until(lambda: gitfed("get", "policies", *there).code == 0, "the first commit is planned")
     printed = world.directory / "watched"

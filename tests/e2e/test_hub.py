@@ -14,10 +14,10 @@ import pytest
 import yaml
 
 from tests.clusters.faulty import Faulty
-from tests.e2e.hub_port import Credential, free_port
+from tests.e2e.hub_port import Credential, listening_port
 from tests.e2e.listener import Listener, notification
 from tests.e2e.world import World, cluster, config_map, policy, settings
-from tests.support import git_servers, needs, patience
+from tests.support import needs, patience, ports
 
 pytestmark = pytest.mark.e2e
 
@@ -47,7 +47,7 @@ def _files() -> dict[str, str | None]:
 def test_who_may_look_is_said_in_git_and_counts_at_once(world: World) -> None:
     world.push({name: text for name, text in _files().items() if name != "access.json"})
     daemon = world.daemon("--hub-address", "0.0.0.0:0")
-    caller = Credential(world, free_port(world, daemon), "prometheus")
+    caller = Credential(world, listening_port(world, daemon), "prometheus")
     assert caller.get("/livez") == (200, "ok\n")
     world.until(lambda: caller.get("/metrics")[0] != 503, "the first commit is read")
     assert caller.get("/metrics") == (403, "no AccessPolicy lets prometheus view everything\n")
@@ -70,7 +70,7 @@ def test_who_may_look_is_said_in_git_and_counts_at_once(world: World) -> None:
 
 class Prometheus:
     def __init__(self, directory: Path, credential: Credential, rules: str) -> None:
-        self.port = git_servers.free_port()
+        self.port = ports.free_port()
         (directory / "alerts.yaml").write_text(rules)
         config = {
             "global": {"scrape_interval": "1s", "evaluation_interval": "1s"},
@@ -121,7 +121,7 @@ def test_prometheus_fires_and_people_are_told_of_what_is_unreachable_or_held(wor
     listener = Listener()
     world.push({**_files(), "oncall.json": notification("oncall")})
     daemon = world.daemon("--hub-address", "0.0.0.0:0", "--notify-dir", str(listener.target(world.directory)), *_FAST)
-    credential = Credential(world, free_port(world, daemon), "prometheus")
+    credential = Credential(world, listening_port(world, daemon), "prometheus")
     world.until(lambda: len(world.objects("m2", "ConfigMap", "shop")) == 3, "the fleet is as it should be")
     # What is waited for is minutes in earnest; `promtool test rules` has looked at that.
     rules = yaml.safe_load(ALERTS.read_text())

@@ -14,7 +14,7 @@ from tests.clusters.cable import Cable, Cables
 from tests.e2e.candidates import BASE, applied_everywhere, candidate, image
 from tests.e2e.failing import FAST, SOON, files, settled_in_m1
 from tests.e2e.world import Daemon, World, deployment, settings
-from tests.support import git_servers
+from tests.support import git_servers, ports
 
 pytestmark = [pytest.mark.e2e, git_servers.needs_git_program("git-daemon")]
 
@@ -37,7 +37,7 @@ class Behind:
 
 @pytest.fixture
 def behind(world: World) -> Iterator[Behind]:
-    with git_servers.git_daemon(world.directory, git_servers.free_port(), push=True) as url, Cables() as cables:
+    with git_servers.git_daemon(world.directory, ports.free_port(), push=True) as url, Cables() as cables:
         try:
             yield Behind(world, url, cables)
         finally:

@@ -14,7 +14,7 @@ from tests.clusters.cable import Cable, Cables
 from tests.e2e.failing import FAST, SOON, binding, files, log, settled_in_m1
 from tests.e2e.shop import image
 from tests.e2e.world import Daemon, World, deployment, settings
-from tests.support import git_servers
+from tests.support import git_servers, ports
 
 pytestmark = [pytest.mark.e2e, git_servers.needs_git_program("git-daemon")]
 
@@ -25,7 +25,7 @@ NOT_PUSHED = "the state branch could not be pushed"
 @pytest.fixture
 def state(world: World) -> Iterator[tuple[str, Cable]]:
     """(URL of the state's repository, the cable to it). The source is read from the disk."""
-    with git_servers.git_daemon(world.directory, git_servers.free_port(), push=True) as url, Cables() as cables:
+    with git_servers.git_daemon(world.directory, ports.free_port(), push=True) as url, Cables() as cables:
         cable = cables.to(urlsplit(url).port or 0)
         try:
             yield f"git://127.0.0.1:{cable.port}/fleet.git", cable

@@ -13,7 +13,8 @@ import pytest
 from tests.e2e import worlds
 from tests.e2e.shop import BASE, image
 from tests.e2e.world import World, deployment
-from tests.support.git_servers import HttpsGit, basic, free_port, git_daemon, needs_git_program, serving, sshd
+from tests.support.git_servers import HttpsGit, basic, git_daemon, needs_git_program, serving, sshd
+from tests.support.ports import free_port
 
 pytestmark = pytest.mark.e2e
 

@@ -13,7 +13,8 @@ from gitfed.edges import git
 from gitfed.edges.git import remote
 from gitfed.errors import SourceUnreachable
 from tests.clusters.cable import Cable, Cables
-from tests.support.git_servers import free_port, git_daemon, needs_git_program
+from tests.support.git_servers import git_daemon, needs_git_program
+from tests.support.ports import free_port
 
 pytestmark = needs_git_program("git-daemon")
 WHEN = datetime(2026, 1, 1, tzinfo=UTC)

@@ -32,7 +32,7 @@ from gitfed.model.plan import Action, Change, Gate
 from gitfed.model.reason import Reason, ReasonCode
 from tests.cli.values import plan
 from tests.hub.stage import cluster, get, policy, snapshot, staged, until, user
-from tests.support import git_servers
+from tests.support import ports
 
 NOW = datetime(2026, 3, 2, 10, 0, tzinfo=UTC)
 COMMIT = Commit("3f2c1a9be014" + "0" * 28)
@@ -627,7 +627,7 @@ class _Mailbox:
 @OTHERS_WARN
 async def test_news_reach_people_by_e_mail(stage: Callable[..., Stage], tmp_path: Path) -> None:
     mailbox = _Mailbox()
-    controller = Controller(mailbox, hostname="127.0.0.1", port=git_servers.free_port())
+    controller = Controller(mailbox, hostname="127.0.0.1", port=ports.free_port())
     controller.start()
     try:
         port = controller.port

@@ -20,6 +20,7 @@ import pytest
 import trustme
 
 from tests.support import needs, patience
+from tests.support.ports import free_port
 
 
 def git_program(name: str) -> Path:
@@ -180,12 +181,6 @@ def _listens(port: int) -> bool:
     with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1):
         return True
     return False
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 @dataclass

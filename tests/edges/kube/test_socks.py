@@ -20,6 +20,7 @@ from gitfed.edges.kube.leases.fence import Fence
 from tests.edges.kube.answering import always, body, serving
 from tests.edges.kube.declared import cluster
 from tests.edges.kube.kubeconfigs import kubeconfig, secret, sources, tls, with_secret
+from tests.support.ports import free_port
 
 PASSWORD = "pr0xy-passw0rd"
 
@@ -140,9 +141,7 @@ async def test_a_socks_proxy_that_does_not_connect_says_why(
 
 
 async def test_a_socks_proxy_that_is_not_there_is_named(tmp_path: Path) -> None:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     given = {"server": "https://m1.example.com", "proxy-url": f"socks5://127.0.0.1:{port}"}
     with pytest.raises(errors.ClusterUnreachable) as caught:
         await ask(kubeconfig(tmp_path / "k", cluster=given))
