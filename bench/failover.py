@@ -107,7 +107,9 @@ def run() -> list[tuple[str, str]]:
     story = stage.run([ScenarioEvent(0, "fail", "cluster/c007"), ScenarioEvent(1200, "recover", "cluster/c007")])
     took = time.process_time() - began
     moved = sum(
-        1 for key, one in story.plan.bindings.items() if key in story.before and story.before[key].shares != one.shares
+        1
+        for key, one in story.plan.bindings.items()
+        if key in story.before and story.before[key].scheduled.shares != one.scheduled.shares
     )
     rows.append(("rehearsal of 10,000 bindings (target ≤ 5 s)", f"{took:.1f} s, {moved} moved"))
     began = time.process_time()
@@ -143,9 +145,9 @@ def decisions() -> list[tuple[str, str]]:
     dead = {"c007": NOW + timedelta(minutes=2)}
     _, closed = turn(NOW + timedelta(minutes=2), dead)
     _, tainted = turn(NOW + timedelta(minutes=7), dead)
-    before = {key: one.shares for key, one in known.bindings.items()}
+    before = {key: one.scheduled.shares for key, one in known.bindings.items()}
     _, left = turn(NOW + timedelta(minutes=12), dead)
-    moved = sum(1 for key, one in known.bindings.items() if before[key] != one.shares)
+    moved = sum(1 for key, one in known.bindings.items() if before[key] != one.scheduled.shares)
     return [
         ("5,000 bindings: a cycle without news", f"{1000 * quiet:.0f} ms"),
         ("5,000 bindings: a cluster is closed for new work", f"{1000 * closed:.0f} ms"),

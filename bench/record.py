@@ -49,7 +49,14 @@ class Daemon:
 
     def decide(self, changed: Mapping[ObjectKey, Decision], minute: int) -> None:
         after = {**self.decisions.bindings, **changed}
-        moved = {key: replace(self.plan.bindings[key], shares=one.shares, decision=one) for key, one in changed.items()}
+        moved = {
+            key: replace(
+                self.plan.bindings[key],
+                scheduled=replace(self.plan.bindings[key].scheduled, shares=one.scheduled.shares),
+                decision=one,
+            )
+            for key, one in changed.items()
+        }
         plan = replace(self.plan, bindings=moved, facts=self.facts.ref)
         began = time.perf_counter()
         self.decisions = self.state.write(
@@ -103,14 +110,18 @@ def decided(
     now, changed = NOW + minute * MINUTE, {}
     if minute % 10 == 0:
         for key in chance.sample(keys, 20):
-            shares = tuple(Share(one.cluster, 1 + (one.replicas or 0)) for one in known[key].shares)
-            changed[key] = replace(known[key], shares=shares, last_scheduled=now)
+            shares = tuple(Share(one.cluster, 1 + (one.replicas or 0)) for one in known[key].scheduled.shares)
+            changed[key] = replace(
+                known[key], scheduled=replace(known[key].scheduled, shares=shares), last_scheduled=now
+            )
     if minute % 480 in (60, 65, 90):  # three outages: leaving, left, back
         for key in keys[minute % 480 :: 50]:
             raw = {"fromCluster": "c007", "purgeMode": "Gracefully", "reason": "TaintUntolerated",
                    "creationTimestamp": bindings.time_text(now)}  # fmt: skip
             tasks = (EvictionTask("c007", raw),) if minute % 480 == 60 else ()
-            changed[key] = replace(known[key], evictions=tasks, last_scheduled=now)
+            changed[key] = replace(
+                known[key], failover=replace(known[key].failover, evictions=tasks), last_scheduled=now
+            )
     return changed
 
 

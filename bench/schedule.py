@@ -188,7 +188,7 @@ def run() -> list[tuple[str, str]]:
     import gitfed.placement.capacity.fleet_capacity  # noqa: F401  numpy is loaded once in a process
 
     bounds, few = cold(BINDINGS, SHAPES)
-    failed = sum(1 for bound in bounds.values() if not bound.binding.condition.status)
+    failed = sum(1 for bound in bounds.values() if not bound.binding.scheduled.condition.status)
     _, all_differ = cold(BINDINGS, BINDINGS)
 
     some, here, room = manifests(BINDINGS, SHAPES), fleet(), contention.CapacityLedger()

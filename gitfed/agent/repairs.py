@@ -13,8 +13,9 @@ from typing import NamedTuple
 from gitfed.agent_protocol.values import Wanted
 from gitfed.interpret.registry import Interpreter
 from gitfed.model.base import ClusterName, ObjectKey
+from gitfed.model.decisions import Scheduled
 from gitfed.model.fleet import ClusterLive, LiveObject
-from gitfed.model.plan import Action, Binding, Change, RenderedManifest
+from gitfed.model.plan import Action, Binding, Change, PropagationTerms, RenderedManifest
 from gitfed.model.repo import Manifest
 from gitfed.planning.objects import compare, retain
 from gitfed.planning.ordering import order
@@ -52,11 +53,8 @@ def _of(
             rendered.key,
             api_version,
             rendered.origin,
-            None,
-            (),
-            rendered.replicas,
-            None,
-            overwrite=wanted.overwrite,
+            Scheduled(replicas=rendered.replicas),
+            PropagationTerms(overwrite=wanted.overwrite),
         ),
         clusters={name: cluster},
         position=order.position(manifest),

@@ -94,7 +94,7 @@ def differences(saved: Saved, plan: Plan) -> list[str]:
 def _compared(plan: Plan) -> dict[str, Any]:
     return {
         "decisions": {
-            str(key): {share.cluster: share.replicas for share in binding.shares}
+            str(key): {share.cluster: share.replicas for share in binding.scheduled.shares}
             for key, binding in plan.bindings.items()
         },
         "changes": {

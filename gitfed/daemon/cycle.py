@@ -270,7 +270,7 @@ class Engine:
         if self._review is not None:
             self._ask_for_consent(self._review, plan)
         for key, message in taken_back.items():
-            moved = key in plan.bindings and plan.bindings[key].shares != seen.decisions.bindings[key].targets
+            moved = key in plan.bindings and plan.bindings[key].scheduled.shares != seen.decisions.bindings[key].targets
             log.info("replicas found no node", extra={"object": str(key), "what": message, "moved": moved})
         self.plan = plan
         self.tell("planned", plan)

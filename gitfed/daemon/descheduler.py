@@ -66,7 +66,7 @@ class Descheduler:
         observed: dict[ObjectKey, dict[ClusterName, Stuck]] = {}
         for key, clusters in seen.items():
             decision = decisions.bindings.get(key)
-            for share in decision.shares if decision is not None else ():
+            for share in decision.scheduled.shares if decision is not None else ():
                 wanted, stuck = clusters.get(share.cluster, (None, None))
                 if stuck is not None and wanted == share.replicas:
                     observed.setdefault(key, {})[share.cluster] = stuck

@@ -276,4 +276,4 @@ class Record:
 
 
 def _evictions(decisions: Decisions) -> set[tuple[ObjectKey, ClusterName]]:
-    return {(key, task.from_cluster) for key, one in decisions.bindings.items() for task in one.evictions}
+    return {(key, task.from_cluster) for key, one in decisions.bindings.items() for task in one.failover.evictions}

@@ -204,7 +204,7 @@ def _within(keys: set[ObjectKey], plan: Plan) -> tuple[set[ObjectKey], set[Objec
     chosen: set[ObjectKey] = set()
     copies = 0
     for key in keys:
-        copies += 1 + len(plan.bindings[key].shares)
+        copies += 1 + len(plan.bindings[key].scheduled.shares)
         if copies > _COPIES and chosen:
             break
         chosen.add(key)

@@ -125,11 +125,11 @@ class Telemetry:
             decision = after.get(key)
             if decision is None:
                 continue
-            condition = decision.condition
+            condition = decision.scheduled.condition
             self.attempts["scheduled" if condition is None or condition.status else "unschedulable"] += 1
             old = before.get(key)
-            known = {task.from_cluster for task in old.evictions} if old is not None else set()
-            for task in decision.evictions:
+            known = old.failover.clusters_left if old is not None else set()
+            for task in decision.failover.evictions:
                 if task.from_cluster not in known:
                     reason = str(task.raw.get("reason") or "")
                     self.evictions[task.from_cluster, reason if reason in _REASONS else "other"] += 1

@@ -22,9 +22,13 @@ from gitfed.model.base import Body, Digest, ObjectKey, group_of
 from gitfed.model.decisions import (
     Decision,
     Descheduled,
+    FailoverState,
     Labels,
+    Ownership,
     PolicyRef,
     Repeats,
+    Rescheduling,
+    Scheduled,
     ScheduledCondition,
 )
 from gitfed.model.declared.services import KIND as SERVICE_POLICY
@@ -89,26 +93,28 @@ def to_document(decision: Decision, collected: Body | None = None) -> Body:
     annotations = dict(metadata.get("annotations") or {})
     if decision.placement is not None:
         annotations[APPLIED_PLACEMENT] = canonical.dumps(decision.placement).decode()
-    if decision.policy is not None:
-        if decision.policy.kind == SERVICE_POLICY:
-            annotations[SERVICE_POLICY_NAMESPACE] = decision.policy.namespace
-            annotations[SERVICE_POLICY_NAME] = decision.policy.name
-        elif decision.policy.namespace:
-            annotations[POLICY_NAMESPACE] = decision.policy.namespace
-            annotations[POLICY_NAME] = decision.policy.name
+    if decision.scheduled.policy is not None:
+        if decision.scheduled.policy.kind == SERVICE_POLICY:
+            annotations[SERVICE_POLICY_NAMESPACE] = decision.scheduled.policy.namespace
+            annotations[SERVICE_POLICY_NAME] = decision.scheduled.policy.name
+        elif decision.scheduled.policy.namespace:
+            annotations[POLICY_NAMESPACE] = decision.scheduled.policy.namespace
+            annotations[POLICY_NAME] = decision.scheduled.policy.name
         else:
-            annotations[CLUSTER_POLICY_NAME] = decision.policy.name
-    if decision.rebalancers:
-        annotations[REBALANCED_BY] = ",".join(decision.rebalancers)
-    if decision.descheduled is not None:
-        annotations[DESCHEDULED] = f"{time_text(decision.descheduled.at)} {decision.descheduled.message}"
-    if decision.repeats is not None:
-        times = ",".join(map(time_text, decision.repeats.times))
-        annotations[REPEATS] = f"{decision.repeats.inputs} {times}"
-    if decision.kept:
+            annotations[CLUSTER_POLICY_NAME] = decision.scheduled.policy.name
+    if decision.rescheduling.rebalancers:
+        annotations[REBALANCED_BY] = ",".join(decision.rescheduling.rebalancers)
+    if decision.rescheduling.descheduled is not None:
+        annotations[DESCHEDULED] = (
+            f"{time_text(decision.rescheduling.descheduled.at)} {decision.rescheduling.descheduled.message}"
+        )
+    if decision.rescheduling.repeats is not None:
+        times = ",".join(map(time_text, decision.rescheduling.repeats.times))
+        annotations[REPEATS] = f"{decision.rescheduling.repeats.inputs} {times}"
+    if decision.ownership.kept:
         annotations[PRUNE_ANNOTATION] = "disabled"
-    if decision.left_behind:
-        annotations[LEFT_BEHIND] = ",".join(decision.left_behind)
+    if decision.ownership.left_behind:
+        annotations[LEFT_BEHIND] = ",".join(decision.ownership.left_behind)
     annotations |= _failover_annotations(decision)
     if annotations:
         metadata["annotations"] = annotations
@@ -121,38 +127,38 @@ def to_document(decision: Decision, collected: Body | None = None) -> Body:
         resource["namespace"] = decision.key.namespace
     spec: dict[str, Any] = {key: value for key, value in (raw.get("spec") or {}).items() if key not in _SPEC_OURS}
     spec["resource"] = resource
-    if decision.replicas is not None:
-        spec["replicas"] = decision.replicas
-    if decision.components:
-        spec["components"] = [dict(component) for component in decision.components]
-    if decision.shares:
-        each = [{"name": name, "replicas": replicas} for name, replicas in decision.each]
+    if decision.scheduled.replicas is not None:
+        spec["replicas"] = decision.scheduled.replicas
+    if decision.scheduled.components:
+        spec["components"] = [dict(component) for component in decision.scheduled.components]
+    if decision.scheduled.shares:
+        each = [{"name": name, "replicas": replicas} for name, replicas in decision.scheduled.each]
         spec["clusters"] = [
             {"name": share.cluster}
             | ({"replicas": share.replicas} if share.replicas is not None else {})
             | ({"components": each} if each else {})
-            for share in decision.shares
+            for share in decision.scheduled.shares
         ]
-    if decision.evictions:
-        spec["gracefulEvictionTasks"] = [task.raw for task in decision.evictions]
-    if decision.reschedule_triggered is not None:
-        spec["rescheduleTriggeredAt"] = time_text(decision.reschedule_triggered)
-    if decision.preserve:
+    if decision.failover.evictions:
+        spec["gracefulEvictionTasks"] = [task.raw for task in decision.failover.evictions]
+    if decision.rescheduling.triggered is not None:
+        spec["rescheduleTriggeredAt"] = time_text(decision.rescheduling.triggered)
+    if decision.ownership.preserve:
         spec["preserveResourcesOnDeletion"] = True
-    if decision.required_by:
+    if decision.ownership.required_by:
         spec["requiredBy"] = [
-            requirements.entry(dependent, name_of(dependent.owner)) for dependent in decision.required_by
+            requirements.entry(dependent, name_of(dependent.owner)) for dependent in decision.ownership.required_by
         ]
     status = {key: value for key, value in (raw.get("status") or {}).items() if key not in _STATUS_OURS}
     kept = lenient.items((raw.get("status") or {}).get("conditions"))
     conditions = [item for item in kept if isinstance(item, Mapping) and item.get("type") not in _OURS]
-    if decision.condition is not None:
+    if decision.scheduled.condition is not None:
         conditions.append(
             {
                 "type": "Scheduled",
-                "status": "True" if decision.condition.status else "False",
-                "reason": decision.condition.reason,
-                "message": decision.condition.message,
+                "status": "True" if decision.scheduled.condition.status else "False",
+                "reason": decision.scheduled.condition.reason,
+                "message": decision.scheduled.condition.message,
             }
         )
     if collected is not None:
@@ -160,8 +166,8 @@ def to_document(decision: Decision, collected: Body | None = None) -> Body:
         status["aggregatedStatus"] = collected["aggregatedStatus"]
     if conditions:
         status["conditions"] = conditions
-    if decision.affinity_name:
-        status["schedulerObservingAffinityName"] = decision.affinity_name
+    if decision.scheduled.affinity_name:
+        status["schedulerObservingAffinityName"] = decision.scheduled.affinity_name
     if decision.last_scheduled is not None:
         status["lastScheduledTime"] = time_text(decision.last_scheduled)
     document: dict[str, Any] = {
@@ -204,12 +210,14 @@ _OUR_ANNOTATIONS = frozenset({
 
 def _failover_annotations(decision: Decision) -> dict[str, str]:
     annotations: dict[str, str] = {}
-    if decision.unhealthy:
-        annotations[UNHEALTHY] = canonical.dumps({name: time_text(when) for name, when in decision.unhealthy}).decode()
-    for annotation, states in ((PRESERVED, decision.preserved), (INJECTED, decision.injected)):
+    if decision.failover.unhealthy:
+        annotations[UNHEALTHY] = canonical.dumps(
+            {name: time_text(when) for name, when in decision.failover.unhealthy}
+        ).decode()
+    for annotation, states in ((PRESERVED, decision.failover.preserved), (INJECTED, decision.failover.injected)):
         if states:
             annotations[annotation] = canonical.dumps({name: dict(labels) for name, labels in states}).decode()
-    for annotation, names in ((CLEARED, decision.cleared), (RELEASED, decision.released)):
+    for annotation, names in ((CLEARED, decision.failover.cleared), (RELEASED, decision.failover.released)):
         if names:
             annotations[annotation] = ",".join(names)
     return annotations
@@ -249,29 +257,37 @@ def from_document(document: Body) -> Decision:
     return Decision(
         key=key,
         api_version=resource["apiVersion"],
-        shares=targets.shares(spec.get("clusters") or []),
-        affinity_name=lenient.text(status.get("schedulerObservingAffinityName")),
-        policy=_policy(annotations),
+        scheduled=Scheduled(
+            shares=targets.shares(spec.get("clusters") or []),
+            affinity_name=lenient.text(status.get("schedulerObservingAffinityName")),
+            policy=_policy(annotations),
+            replicas=spec.get("replicas") if isinstance(spec.get("replicas"), int) else None,
+            components=tuple(item for item in lenient.items(spec.get("components")) if isinstance(item, Mapping)),
+            each=targets.each(spec.get("clusters") or []),
+            condition=_condition(status.get("conditions") or []),
+        ),
         placement=_placement(str(applied)) if applied else None,
-        evictions=evictions.read(spec.get("gracefulEvictionTasks")),
-        replicas=spec.get("replicas") if isinstance(spec.get("replicas"), int) else None,
-        components=tuple(item for item in lenient.items(spec.get("components")) if isinstance(item, Mapping)),
-        each=targets.each(spec.get("clusters") or []),
+        failover=FailoverState(
+            evictions=evictions.read(spec.get("gracefulEvictionTasks")),
+            unhealthy=_unhealthy(annotations),
+            preserved=_states(annotations, PRESERVED),
+            injected=_states(annotations, INJECTED),
+            cleared=_names(annotations, CLEARED),
+            released=_names(annotations, RELEASED),
+        ),
         last_scheduled=lenient.time(status.get("lastScheduledTime")),
-        reschedule_triggered=lenient.time(spec.get("rescheduleTriggeredAt")),
-        condition=_condition(status.get("conditions") or []),
-        preserve=spec.get("preserveResourcesOnDeletion") is True,
-        kept=annotations.get(PRUNE_ANNOTATION) == "disabled",
-        left_behind=_names(annotations, LEFT_BEHIND),
-        rebalancers=_names(annotations, REBALANCED_BY),
-        descheduled=_descheduled(annotations.get(DESCHEDULED)),
-        repeats=_repeats(annotations.get(REPEATS)),
-        unhealthy=_unhealthy(annotations),
-        preserved=_states(annotations, PRESERVED),
-        injected=_states(annotations, INJECTED),
-        cleared=_names(annotations, CLEARED),
-        released=_names(annotations, RELEASED),
-        required_by=requirements.read(spec.get("requiredBy")),
+        rescheduling=Rescheduling(
+            triggered=lenient.time(spec.get("rescheduleTriggeredAt")),
+            rebalancers=_names(annotations, REBALANCED_BY),
+            descheduled=_descheduled(annotations.get(DESCHEDULED)),
+            repeats=_repeats(annotations.get(REPEATS)),
+        ),
+        ownership=Ownership(
+            preserve=spec.get("preserveResourcesOnDeletion") is True,
+            kept=annotations.get(PRUNE_ANNOTATION) == "disabled",
+            left_behind=_names(annotations, LEFT_BEHIND),
+            required_by=requirements.read(spec.get("requiredBy")),
+        ),
         scheduling_suspended=_is_scheduling_suspended(spec.get("suspension")),
         raw=document,
     )

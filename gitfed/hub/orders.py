@@ -162,7 +162,7 @@ class Orders:
     def _may(self, giver: Giver, key: ObjectKey, plan: Plan) -> bool:
         """In every cluster where it is; what is nowhere may come anywhere."""
         repo, binding = self._running.repo, plan.bindings.get(key)
-        places = {share.cluster for share in binding.shares} if binding is not None else set()
+        places = binding.scheduled.clusters if binding is not None else set()
         if binding is not None:
             places |= {task.from_cluster for task in binding.evictions}
         everywhere = repo.clusters.keys() if repo is not None else set()

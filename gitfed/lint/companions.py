@@ -30,7 +30,7 @@ def _elsewhere(repo: RepoSnapshot, plan: Plan) -> Iterator[Problem]:
 
     More places than pods are no harm: where work may come to, they stand ready.
     """
-    running: dict[str, list[tuple[ObjectKey, Mapping[str, Any], set[ClusterName]]]] = defaultdict(list)
+    running: dict[str, list[tuple[ObjectKey, Mapping[str, Any], frozenset[ClusterName]]]] = defaultdict(list)
     for key, manifest in repo.manifests.items():
         labels = _pod_labels(manifest.body)
         if labels and (where := _where(plan, key)):
@@ -53,9 +53,9 @@ def _elsewhere(repo: RepoSnapshot, plan: Plan) -> Iterator[Problem]:
             )
 
 
-def _where(plan: Plan, key: ObjectKey) -> set[ClusterName]:
+def _where(plan: Plan, key: ObjectKey) -> frozenset[ClusterName]:
     binding = plan.bindings.get(key)
-    return {share.cluster for share in binding.shares} if binding is not None else set()
+    return binding.scheduled.clusters if binding is not None else frozenset()
 
 
 def _selects(manifest: Manifest) -> selector.Predicate | None:

@@ -98,10 +98,12 @@ def _dead(repo: RepoSnapshot, plan: Plan) -> Iterator[Problem]:
     placed: dict[PolicyRef, bool] = {}
     why: dict[PolicyRef, str] = {}
     for binding in plan.bindings.values():
-        if binding.policy is not None:
-            placed[binding.policy] = placed.get(binding.policy, False) or bool(binding.shares or binding.held)
-            if binding.condition is not None and not binding.condition.status:
-                why.setdefault(binding.policy, binding.condition.message)
+        if binding.scheduled.policy is not None:
+            placed[binding.scheduled.policy] = placed.get(binding.scheduled.policy, False) or bool(
+                binding.scheduled.shares or binding.held
+            )
+            if binding.scheduled.condition is not None and not binding.scheduled.condition.status:
+                why.setdefault(binding.scheduled.policy, binding.scheduled.condition.message)
     for policy in repo.propagation:
         ref = match.ref(policy)
         if placed.get(ref) is False and ref in why:
@@ -116,8 +118,8 @@ def _ties(repo: RepoSnapshot, plan: Plan) -> Iterator[Problem]:
     policies = {match.ref(policy): policy for policy in repo.propagation}
     tied: dict[tuple[PolicyRef, PolicyRef], list[ObjectKey]] = {}
     for key, binding in plan.bindings.items():
-        policy = policies.get(binding.policy) if binding.policy is not None else None
-        other = policies.get(binding.losers[0]) if binding.losers else None
+        policy = policies.get(binding.scheduled.policy) if binding.scheduled.policy is not None else None
+        other = policies.get(binding.reasons.losers[0]) if binding.reasons.losers else None
         if policy is None or other is None or other.kind != policy.kind:
             continue
         ranks = {
@@ -147,7 +149,7 @@ def _precision(policy: Propagation, key: ObjectKey, api_version: str) -> int:
 def _idle_overrides(repo: RepoSnapshot, plan: Plan) -> Iterator[Problem]:
     """Override policies that select something that is placed, and change nothing of it anywhere."""
     by = {edit.by for classes in plan.rendered.values() for rendered in classes for edit in rendered.edits}
-    kinds = {(binding.api_version, key.kind) for key, binding in plan.bindings.items() if binding.shares}
+    kinds = {(binding.api_version, key.kind) for key, binding in plan.bindings.items() if binding.scheduled.shares}
     failed = {problem.origin for problem in plan.problems}
     wrong = {problem.origin.path for problem in plan.problems if problem.severity is Severity.ERROR}
     for override in repo.overrides:
@@ -171,12 +173,12 @@ def _single_places(repo: RepoSnapshot, plan: Plan) -> Iterator[Problem]:
     policies = {match.ref(policy): policy for policy in repo.propagation}
     keys_by_policy_and_cluster: dict[tuple[PolicyRef, str], list[ObjectKey]] = {}
     for key, binding in plan.bindings.items():
-        if not binding.replicas or key.kind in ("Job", "CronJob") or binding.policy not in policies:
+        if not binding.scheduled.replicas or key.kind in ("Job", "CronJob") or binding.scheduled.policy not in policies:
             continue
-        unfit = {rejection.cluster for rejection in binding.rejections if rejection.barred}
+        unfit = {rejection.cluster for rejection in binding.reasons.rejections if rejection.barred}
         possible = [name for name in plan.clusters if name not in unfit]
-        if len(possible) == 1 and binding.shares:
-            keys_by_policy_and_cluster.setdefault((binding.policy, possible[0]), []).append(key)
+        if len(possible) == 1 and binding.scheduled.shares:
+            keys_by_policy_and_cluster.setdefault((binding.scheduled.policy, possible[0]), []).append(key)
     for (ref, cluster), keys in sorted(keys_by_policy_and_cluster.items()):
         message = f"{ref} lets {_few(keys)} run in {cluster} only: when that fails, nothing takes over"
         yield _warning(policies[ref].origin, message, "let a second cluster pass")
@@ -187,11 +189,11 @@ def _shadowed(repo: RepoSnapshot, plan: Plan) -> Iterator[Problem]:
     winners: dict[PolicyRef, set[PolicyRef]] = {}
     taken = set()
     for binding in plan.bindings.values():
-        if binding.policy is None:
+        if binding.scheduled.policy is None:
             continue
-        taken.add(binding.policy)
-        for loser in binding.losers:
-            winners.setdefault(loser, set()).add(binding.policy)
+        taken.add(binding.scheduled.policy)
+        for loser in binding.reasons.losers:
+            winners.setdefault(loser, set()).add(binding.scheduled.policy)
     for policy in repo.propagation:
         ref = PolicyRef(policy.kind, policy.metadata.namespace or "", policy.metadata.name)
         if ref in winners and ref not in taken:
@@ -207,12 +209,14 @@ def _shadowed(repo: RepoSnapshot, plan: Plan) -> Iterator[Problem]:
 def _unreached(repo: RepoSnapshot, plan: Plan) -> Iterator[Problem]:
     """A cluster that no policy sends anything to. Namespaces go everywhere by themselves and do not count."""
     policies = {match.ref(policy) for policy in (*repo.propagation, *services.policies(repo))}
-    placed = [binding for binding in plan.bindings.values() if binding.policy in policies]
-    reached = {share.cluster for binding in placed for share in binding.shares}
+    placed = [binding for binding in plan.bindings.values() if binding.scheduled.policy in policies]
+    reached = {share.cluster for binding in placed for share in binding.scheduled.shares}
     if not reached:
         return  # nothing is placed anywhere: not the clusters' fault, and said elsewhere
     # Others stand by: what was chosen instead may fail, and then they take over.
-    reached |= {rejection.cluster for binding in placed for rejection in binding.rejections if not rejection.barred}
+    reached |= {
+        rejection.cluster for binding in placed for rejection in binding.reasons.rejections if not rejection.barred
+    }
     for name, cluster in repo.clusters.items():
         if name not in reached:
             yield Problem(cluster.origin, f"no policy sends anything to cluster {name}", severity=Severity.WARNING)

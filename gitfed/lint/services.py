@@ -55,7 +55,7 @@ def _exposed(repo: RepoSnapshot, plan: Plan, service: MultiClusterService) -> It
                 hint = nearest.did_you_mean(name, repo.clusters)
                 yield _warning(service.origin, f"no cluster {name} is declared", hint, ("spec", field, i, "name"))
     there = (
-        {share.cluster for share in plan.bindings[service.service].shares}
+        {share.cluster for share in plan.bindings[service.service].scheduled.shares}
         if service.service in plan.bindings
         else set()
     )
@@ -141,7 +141,7 @@ def _said(key: ObjectKey) -> str:
 
 
 def _placed(plan: Plan) -> dict[ObjectKey, list[ClusterName]]:
-    return {key: [share.cluster for share in binding.shares] for key, binding in plan.bindings.items()}
+    return {key: [share.cluster for share in binding.scheduled.shares] for key, binding in plan.bindings.items()}
 
 
 def _listed(clusters: list[ClusterName]) -> str:

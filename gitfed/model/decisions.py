@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from types import MappingProxyType
@@ -178,35 +178,34 @@ class Repeats:
 
 
 @dataclass(frozen=True, slots=True)
-class Decision:
-    """What the state branch holds for one template: input of the next decision."""
+class Scheduled:
+    """What the scheduler said of a template: which clusters get how many, and by which policy."""
 
-    key: ObjectKey
-    api_version: str
     shares: tuple[Share, ...] = ()
-    """Sorted by cluster."""
-    affinity_name: str = ""
+    """Sorted by cluster. May be the previous shares when `condition` is False: existing objects are kept."""
     policy: PolicyRef | None = None
-    placement: Body | None = None
-    """The placement that was in force (Karmada's annotation applied-placement)."""
-    evictions: tuple[EvictionTask, ...] = ()
+    """None: no policy propagates it (or it is a Namespace, which goes everywhere by itself)."""
+    affinity_name: str = ""
     replicas: int | None = None
     """What the template asked for when this was decided."""
     components: tuple[Body, ...] = ()
     """Several pod templates, `{name, replicas, replicaRequirements?}` each: then `replicas` is None."""
     each: tuple[tuple[str, int], ...] = ()
-    """(component, replicas) that every target gets, where sets were counted (Karmada: `clusters[].components`)."""
-    last_scheduled: datetime | None = None
-    reschedule_triggered: datetime | None = None
+    """(component, replicas) that every target gets, where capacity was counted in complete sets of several components
+    (Karmada: `clusters[].components`)."""
     condition: ScheduledCondition | None = None
-    preserve: bool = False
-    """The policy in force said preserveResourcesOnDeletion: outlives template and policy."""
-    kept: bool = False
-    """The template had `gitfed.io/prune: disabled`: its objects outlive it, also in clusters that it had left before it
-    got the annotation, where the object does not have it."""
-    left_behind: tuple[ClusterName, ...] = ()
-    """Clusters that it left while preserveResourcesOnDeletion was in force, sorted: the objects there stay for good,
-    whatever the policy says later."""
+
+    @property
+    def clusters(self) -> frozenset[ClusterName]:
+        return frozenset(share.cluster for share in self.shares)
+
+
+@dataclass(frozen=True, slots=True)
+class Rescheduling:
+    """What led, or may lead, to another decision for the same template and policy."""
+
+    triggered: datetime | None = None
+    """Karmada's `spec.rescheduleTriggeredAt`."""
     rebalancers: tuple[str, ...] = ()
     """The WorkloadRebalancers that have asked for it already: each asks once."""
     repeats: Repeats | None = None
@@ -215,6 +214,13 @@ class Decision:
     """The last time that replicas were taken back, until the next decision for another reason."""
     undone: Decision | None = field(default=None, compare=False, repr=False)
     """The decision from which replicas were taken back, until the next one is made. Never written to the branch."""
+
+
+@dataclass(frozen=True, slots=True)
+class FailoverState:
+    """How a template moves away from clusters that fail, and the state that moves with it."""
+
+    evictions: tuple[EvictionTask, ...] = ()
     unhealthy: tuple[tuple[ClusterName, datetime], ...] = ()
     """Clusters that are ready while the object there is unhealthy, and since when; only if the policy asks for it."""
     preserved: tuple[tuple[ClusterName, Labels], ...] = ()
@@ -225,8 +231,42 @@ class Decision:
     """Clusters left with purgeMode Directly whose old object is certainly gone, or given up: the new one may start."""
     released: tuple[ClusterName, ...] = ()
     """Clusters with objects left behind by finished evictions: deleted as soon as the cluster can be reached."""
+
+    @property
+    def clusters_left(self) -> frozenset[ClusterName]:
+        """Those that an eviction task names."""
+        return frozenset(task.from_cluster for task in self.evictions)
+
+
+@dataclass(frozen=True, slots=True)
+class Ownership:
+    """Which objects of a template stay although nothing wants them there, and what wants them beside its policy."""
+
+    preserve: bool = False
+    """The policy in force said preserveResourcesOnDeletion: outlives template and policy."""
+    kept: bool = False
+    """The template had `gitfed.io/prune: disabled`: its objects outlive it, also in clusters that it had left before it
+    got the annotation, where the object does not have it."""
+    left_behind: tuple[ClusterName, ...] = ()
+    """Clusters that it left while preserveResourcesOnDeletion was in force, sorted: the objects there stay for good,
+    whatever the policy says later."""
     required_by: tuple[Dependent, ...] = ()
     """What takes this object along (Karmada: `spec.requiredBy`), sorted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What the state branch holds for one template: input of the next decision."""
+
+    key: ObjectKey
+    api_version: str
+    scheduled: Scheduled = Scheduled()
+    placement: Body | None = None
+    """The placement that was in force (Karmada's annotation applied-placement)."""
+    last_scheduled: datetime | None = None
+    rescheduling: Rescheduling = Rescheduling()
+    failover: FailoverState = FailoverState()
+    ownership: Ownership = Ownership()
     scheduling_suspended: bool = False
     """Karmada's `spec.suspension.scheduling`: nothing is decided for it."""
     raw: Body | None = None
@@ -235,25 +275,38 @@ class Decision:
     @property
     def targets(self) -> tuple[Share, ...]:
         """Where it goes: its own clusters, and those where others need it."""
-        if not self.required_by:
-            return self.shares
-        here = {share.cluster for share in self.shares}
-        more = {name for dependent in self.required_by for name in dependent.clusters} - here
-        return tuple(sorted((*self.shares, *(Share(name) for name in more)))) if more else self.shares
+        if not self.ownership.required_by:
+            return self.scheduled.shares
+        here = self.scheduled.clusters
+        more = {name for dependent in self.ownership.required_by for name in dependent.clusters} - here
+        return (
+            tuple(sorted((*self.scheduled.shares, *(Share(name) for name in more)))) if more else self.scheduled.shares
+        )
 
     def may_be_in(self) -> set[ClusterName]:
         """Clusters that may hold its object: its targets, and those that it left while the object stays for now."""
         names = {share.cluster for share in self.targets}
-        names.update(self.left_behind, self.released, (task.from_cluster for task in self.evictions))
-        return names.union(*(dependent.still_in for dependent in self.required_by))
+        names.update(
+            self.ownership.left_behind, self.failover.released, (task.from_cluster for task in self.failover.evictions)
+        )
+        return names.union(*(dependent.still_in for dependent in self.ownership.required_by))
+
+    def without_shares(self, clusters: Collection[ClusterName]) -> Decision:
+        """The same without its share of these."""
+        shares = tuple(share for share in self.scheduled.shares if share.cluster not in clusters)
+        return replace(self, scheduled=replace(self.scheduled, shares=shares))
 
     def with_left_behind(self, before: Decision | None, clusters: Iterable[ClusterName], *, preserve: bool) -> Decision:
         """The same with the clusters that it leaves by going to `clusters`. `preserve`: whether objects stay there."""
-        left = {*(before.left_behind if before is not None else ())}
+        left = {*(before.ownership.left_behind if before is not None else ())}
         if preserve and before is not None:
             left.update(share.cluster for share in before.targets)
         left_behind = tuple(sorted(left.difference(clusters)))
-        return self if left_behind == self.left_behind else replace(self, left_behind=left_behind)
+        return (
+            self
+            if left_behind == self.ownership.left_behind
+            else replace(self, ownership=replace(self.ownership, left_behind=left_behind))
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
-from operator import attrgetter
 from types import MappingProxyType
 
 from gitfed.model.base import BindingId, Body, ClusterName, Commit, Digest, ObjectKey, Origin, Problem
@@ -18,7 +17,7 @@ from gitfed.model.decisions import (
     Outage,
     PolicyRef,
     Rejection,
-    ScheduledCondition,
+    Scheduled,
     Share,
 )
 from gitfed.model.fleet import FactsRef, LiveObject
@@ -38,6 +37,37 @@ class Edit:
 
 
 @dataclass(frozen=True, slots=True)
+class PropagationTerms:
+    """What the policy in force, and orders, say of a template's objects wherever they go."""
+
+    overwrite: bool = False
+    """conflictResolution: Overwrite."""
+    preserve: bool = False
+    """preserveResourcesOnDeletion."""
+    propagates_deps: bool = False
+    """propagateDeps: what the template refers to goes along."""
+    suspended: frozenset[ClusterName] | None = frozenset()
+    """Clusters that get no writes (`suspension`); None: all of them."""
+    divided: bool = False
+    """Its replicas are divided among the clusters: each has a part, and one can stand in for another."""
+    stateful: bool = False
+    """The state that its objects report is recorded, for the day that a cluster fails."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlacementReasons:
+    """Why a template goes where it goes, and not elsewhere."""
+
+    why: str = ""
+    """Why these clusters, in a few words: the WHY column."""
+    leaves: bool = False
+    """The decision is about clusters that it leaves, and `why` names them."""
+    rejections: tuple[Rejection, ...] = ()
+    losers: tuple[PolicyRef, ...] = ()
+    """Policies that select it, too, and lost."""
+
+
+@dataclass(frozen=True, slots=True)
 class Binding:
     """Where one template goes, and why not elsewhere."""
 
@@ -45,61 +75,34 @@ class Binding:
     key: ObjectKey
     api_version: str
     origin: Origin
-    policy: PolicyRef | None
-    """None: no policy propagates it (or it is a Namespace, which goes everywhere by itself)."""
-    shares: tuple[Share, ...]
-    """Sorted by cluster. May be the previous shares when `condition` is False: existing objects are kept."""
-    replicas: int | None
-    condition: ScheduledCondition | None
-    rejections: tuple[Rejection, ...] = ()
-    affinity_name: str = ""
+    scheduled: Scheduled
+    terms: PropagationTerms = PropagationTerms()
+    reasons: PlacementReasons = PlacementReasons()
     requirements: Body | None = None
     """What one replica needs (Karmada's ReplicaRequirements)."""
-    components: tuple[Body, ...] = ()
-    """Several pod templates, `{name, replicas, replicaRequirements?}` each: then `replicas` is None."""
-    each: tuple[tuple[str, int], ...] = ()
-    """(component, replicas) that every target gets, where capacity was counted in complete sets of several
-    components."""
-    losers: tuple[PolicyRef, ...] = ()
     decision: Decision | None = None
     """What is to be recorded; the previous decision itself when nothing changed. None: nothing to record."""
-    why: str = ""
-    """Why these clusters, in a few words: the WHY column."""
-    leaves: bool = False
-    """The decision is about clusters that it leaves, and `why` names them."""
-    overwrite: bool = False
-    """conflictResolution: Overwrite."""
-    preserve: bool = False
-    """preserveResourcesOnDeletion."""
-    propagates_deps: bool = False
-    """propagateDeps: what the template refers to goes along."""
     attached: bool = False
     """It is placed only because other objects need it, never by a policy: where none needs it, it is deleted."""
-    suspended: frozenset[ClusterName] | None = frozenset()
-    """Clusters that get no writes (`suspension`); None: all of them."""
-    divided: bool = False
-    """Its replicas are divided among the clusters: each has a part, and one can stand in for another."""
     held: str = ""
     """Why nothing at all is to be written; "" when something may be."""
-
     keeps: str = ""
     """Why none of its objects may be deleted; "" when they may."""
 
-    injected: tuple[tuple[ClusterName, Labels], ...] = ()
-    """State that a failover brought, as labels on the object that took over."""
-
-    stateful: bool = False
-    """The state that its objects report is recorded, for the day that a cluster fails."""
+    @property
+    def injected(self) -> tuple[tuple[ClusterName, Labels], ...]:
+        """State that a failover brought, as labels on the object that took over."""
+        return self.decision.failover.injected if self.decision is not None else ()
 
     @property
     def evictions(self) -> tuple[EvictionTask, ...]:
         """Clusters that it is leaving, or has left while its old object may still be there."""
-        return self.decision.evictions if self.decision is not None else ()
+        return self.decision.failover.evictions if self.decision is not None else ()
 
     @property
     def awaits_deletion(self) -> tuple[ClusterName, ...]:
         """Clusters whose old object must be gone for certain before anything of it is written (purgeMode Directly)."""
-        cleared = self.decision.cleared if self.decision is not None else ()
+        cleared = self.decision.failover.cleared if self.decision is not None else ()
         return tuple(
             task.from_cluster
             for task in self.evictions
@@ -107,22 +110,11 @@ class Binding:
         )
 
     def with_rejections(self, rejections: tuple[Rejection, ...]) -> Binding:
-        """The same with other rejections. Faster than `replace`: when a cluster fails, this is called for every
-        workload of the fleet."""
-        other = object.__new__(Binding)
-        for put, value in zip(_PUT, _VALUES(self), strict=True):
-            put(other, value)
-        _PUT_REJECTIONS(other, rejections)
-        return other
+        """The same with other rejections: when a cluster fails, this is called for every workload of the fleet."""
+        return replace(self, reasons=replace(self.reasons, rejections=rejections))
 
     def share_of(self, cluster: ClusterName) -> Share | None:
-        return next((share for share in self.shares if share.cluster == cluster), None)
-
-
-_NAMES = tuple(item.name for item in fields(Binding))
-_VALUES = attrgetter(*_NAMES)
-_PUT = tuple(getattr(Binding, name).__set__ for name in _NAMES)
-_PUT_REJECTIONS = _PUT[_NAMES.index("rejections")]
+        return next((share for share in self.scheduled.shares if share.cluster == cluster), None)
 
 
 @dataclass(frozen=True, slots=True)

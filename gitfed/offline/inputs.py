@@ -293,6 +293,10 @@ def after(result: Plan, past: Decisions) -> Decisions:
     """
     done = past.known and bool(result.commit) and past.applied_commit == result.commit
     gone = {key: decision for key, decision in past.bindings.items() if key not in result.bindings}
-    decided = {key: decision for key, decision in gone.items() if done or decision.preserve or decision.kept}
+    decided = {
+        key: decision
+        for key, decision in gone.items()
+        if done or decision.ownership.preserve or decision.ownership.kept
+    }
     decided |= {key: binding.decision for key, binding in result.bindings.items() if binding.decision is not None}
     return replace(past, bindings=decided, descends=True)

@@ -219,9 +219,9 @@ def reschedule(book: OrderBook, keys: Collection[ObjectKey], *, by: str, now: da
             decision = decisions.bindings.get(key)
             if decision is None or decision.last_scheduled is None:
                 raise UsageError(f"{key} was not placed yet, so there is nothing to decide anew")
-            if not rescheduling.rescheduled(decision.reschedule_triggered, decision.last_scheduled):
+            if not rescheduling.rescheduled(decision.rescheduling.triggered, decision.last_scheduled):
                 later = decision.last_scheduled + timedelta(seconds=1)
-                changed[key] = replace(decision, reschedule_triggered=later)
+                changed[key] = replace(decision, rescheduling=replace(decision.rescheduling, triggered=later))
         return replace(decisions, bindings={**decisions.bindings, **changed}) if changed else decisions
 
     first = min(keys)
@@ -236,7 +236,7 @@ def await_rescheduling(book: OrderBook, keys: Collection[ObjectKey], seconds: fl
     def fate(decisions: Decisions) -> Fate | None:
         decided = (decisions.bindings.get(key) for key in keys)
         waits = any(
-            decision is not None and rescheduling.rescheduled(decision.reschedule_triggered, decision.last_scheduled)
+            decision is not None and rescheduling.rescheduled(decision.rescheduling.triggered, decision.last_scheduled)
             for decision in decided
         )
         return None if waits else Fate.DONE

@@ -135,17 +135,21 @@ def _from_the_clusters(before: Decision | None, recorded: Decision | None, *, wa
         return "its template is gone: whether a copy was left, the clusters told"
     if before is None or recorded is None:
         return ""
-    if recorded.descheduled != before.descheduled:
+    if recorded.rescheduling.descheduled != before.rescheduling.descheduled:
         return "replicas were taken back that found no node in their cluster"
-    if (recorded.evictions, recorded.cleared, recorded.released) != (before.evictions, before.cleared, before.released):
+    if (recorded.failover.evictions, recorded.failover.cleared, recorded.failover.released) != (
+        before.failover.evictions,
+        before.failover.cleared,
+        before.failover.released,
+    ):
         return "an eviction went on: how far its copies were, the clusters told"
-    if (recorded.unhealthy, recorded.preserved, recorded.injected) != (
-        before.unhealthy,
-        before.preserved,
-        before.injected,
+    if (recorded.failover.unhealthy, recorded.failover.preserved, recorded.failover.injected) != (
+        before.failover.unhealthy,
+        before.failover.preserved,
+        before.failover.injected,
     ):
         return "the health of its copies, or what they said of their state"
-    if recorded.required_by != before.required_by:
+    if recorded.ownership.required_by != before.ownership.required_by:
         return "whether copies of what needs it were left"
     if held and recorded == before:
         return "a gate held its move, as far as there were copies to move"

@@ -249,7 +249,7 @@ class Chronicle:
         newest = decisions[0][1]
         infos = {entry.commit: entry for entry in self.entries(limit=10_000, key=key)}
         blames = []
-        for share in newest.shares:
+        for share in newest.scheduled.shares:
             since = 0
             while since + 1 < len(decisions) and _has(decisions[since + 1][1], share):
                 since += 1
@@ -313,10 +313,12 @@ class Blame:
 
 
 def _has(decision: Decision, share: Share) -> bool:
-    return share in decision.shares
+    return share in decision.scheduled.shares
 
 
 def _share_in(decision: Decision | None, cluster: ClusterName) -> Share | None:
     return (
-        next((share for share in decision.shares if share.cluster == cluster), None) if decision is not None else None
+        next((share for share in decision.scheduled.shares if share.cluster == cluster), None)
+        if decision is not None
+        else None
     )

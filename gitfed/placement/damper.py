@@ -82,7 +82,7 @@ class Inputs:
 
 def is_stopped(decision: Decision, inputs: Inputs) -> bool:
     """Whether nothing more is decided for a workload for the time being."""
-    repeats = decision.repeats
+    repeats = decision.rescheduling.repeats
     return repeats is not None and repeats.times[MOST - 1 :] != () and repeats.inputs == inputs.of(decision.key)
 
 
@@ -90,29 +90,36 @@ def counted(before: Decision, after: Decision, inputs: Inputs, now: datetime) ->
     """`after` with what has to be remembered of how often something else than `before` was decided."""
     if _essence(before) == _essence(after):
         return after
-    if before.undone is not None:
+    if before.rescheduling.undone is not None:
         return after
-    repeats = before.repeats
+    repeats = before.rescheduling.repeats
     last = repeats.times[-1] if repeats is not None else before.last_scheduled
     if last is None or last <= now - WINDOW:
-        return after if after.repeats is None else replace(after, repeats=None)
+        return _with(after, None)
     current = inputs.of(after.key)
     times = repeats.times if repeats is not None and repeats.inputs == current else ()
     times = (*(time for time in times if time > now - WINDOW), now.replace(microsecond=0))
-    return replace(after, repeats=Repeats(current, times))
+    return _with(after, Repeats(current, times))
+
+
+def _with(decision: Decision, repeats: Repeats | None) -> Decision:
+    if decision.rescheduling.repeats == repeats:
+        return decision
+    return replace(decision, rescheduling=replace(decision.rescheduling, repeats=repeats))
 
 
 def has_stopped(before: Decision | None, after: Decision) -> bool:
     """Whether this is the last decision before a person, or a cluster, has to do something."""
-    full = after.repeats is not None and len(after.repeats.times) >= MOST
-    return full and (before is None or before.repeats != after.repeats)
+    repeats = after.rescheduling.repeats
+    full = repeats is not None and len(repeats.times) >= MOST
+    return full and (before is None or before.rescheduling.repeats != repeats)
 
 
 def _essence(decision: Decision) -> object:
     """What moves work; what is only noted beside it (labels of state, replicas that others ask for) is no decision."""
     return (
-        decision.shares,
-        tuple(task.from_cluster for task in decision.evictions),
-        decision.condition,
-        decision.affinity_name,
+        decision.scheduled.shares,
+        tuple(task.from_cluster for task in decision.failover.evictions),
+        decision.scheduled.condition,
+        decision.scheduled.affinity_name,
     )

@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, TypeAlias
 from gitfed.interpret import defaults
 from gitfed.interpret.registry import Operation, Unknown
 from gitfed.model.base import Body, ClusterName
-from gitfed.model.decisions import Decision, PolicyRef, Share
+from gitfed.model.decisions import Decision, PolicyRef, Scheduled, Share
 from gitfed.model.declared.policy import Placement
-from gitfed.model.plan import Binding
+from gitfed.model.plan import Binding, PlacementReasons
 from gitfed.model.repo import Manifest
 from gitfed.placement.capacity import allowance, estimate
 from gitfed.placement.scheduling import affinity, divide, rebalance, reschedule, schedule, strategy, weights
@@ -61,11 +61,8 @@ def ask(manifest: Manifest, decision: Decision | None, binder: Binder) -> Placem
                 manifest.key,
                 manifest.api_version,
                 manifest.origin,
-                EVERYWHERE,
-                shares,
-                None,
-                None,
-                why="every cluster",
+                Scheduled(shares, EVERYWHERE),
+                reasons=PlacementReasons(why="every cluster"),
             )
         )
     match = binder.policies.best(manifest)
@@ -76,12 +73,9 @@ def ask(manifest: Manifest, decision: Decision | None, binder: Binder) -> Placem
                 manifest.key,
                 manifest.api_version,
                 manifest.origin,
-                None,
-                (),
-                None,
-                None,
+                Scheduled(),
                 decision=binder.before.get(manifest.key) or decision,
-                why="no policy selects it",
+                reasons=PlacementReasons(why="no policy selects it"),
             )
         )
     return _ask(match.policy, match.losers, manifest, decision, binder)
@@ -98,11 +92,8 @@ def implied(
             manifest.key,
             manifest.api_version,
             manifest.origin,
-            by,
-            shares,
-            None,
-            None,
-            why=why,
+            Scheduled(shares, by),
+            reasons=PlacementReasons(why=why),
         )
     )
 
@@ -118,10 +109,10 @@ def _ask(
         return fallback.unknown(selected, missing, held=missing)
     unread, unwritten = binder.why_unread(manifest.key, decision)
     if unread:
-        whole = decision.undone or decision if decision is not None else None
+        whole = decision.rescheduling.undone or decision if decision is not None else None
         # That a copy is never to be deleted is taken back together with where it goes, or a cluster that the template
         # leaves would lose it.
-        released = decision is not None and decision.kept and not prune.is_kept(manifest.body)
+        released = decision is not None and decision.ownership.kept and not prune.is_kept(manifest.body)
         held = unread if unwritten or released else ""
         return fallback.unknown(replace(selected, decision=whole), unread, held=held, cause=unread)
     if broken := binder.broken.get(manifest.key):
@@ -130,13 +121,13 @@ def _ask(
     if suspended := binder.why_suspended(manifest.key, decision):
         return fallback.unknown(selected, suspended)
     if manifest.key in binder.stopped and decision is not None:
-        return fallback.stopped(selected, decision.undone or decision)
+        return fallback.stopped(selected, decision.rescheduling.undone or decision)
     before = binder.before.get(manifest.key)
     standing = before or decision
     selected = selected if before is None else replace(selected, decision=before)
     waits = standing is not None and manifest.key in binder.undecided
     if standing is not None and waits:
-        decision, before = standing.undone or standing, None
+        decision, before = standing.rescheduling.undone or standing, None
     else:
         decision = rebalance.triggered(decision, binder.rebalancers.get(manifest.key, ()), binder.now)
     body, identity = defaults.filled_in(manifest.body), binding_id(manifest.key)
@@ -156,7 +147,10 @@ def _ask(
         return fallback.unknown(selected, f"{replicas} replicas are asked for")
     if decision is not None and waits:
         decision = _at_size(decision, replicas)
-        replicas, components = replicas if decision.replicas is None else decision.replicas, decision.components
+        replicas, components = (
+            replicas if decision.scheduled.replicas is None else decision.scheduled.replicas,
+            decision.scheduled.components,
+        )
     shape = canonical.digest(components or requirements) if replicas or requirements is not None or components else ""
     unreadable = binder.schedules.unreadable
     if shape not in unreadable:
@@ -172,11 +166,11 @@ def _ask(
         requirements=requirements,
         space=allowance.space_of(manifest.body, manifest.key.namespace),
         components=components,
-        previous=decision.shares if decision else (),
-        evicting=frozenset(task.from_cluster for task in decision.evictions) if decision else frozenset(),
-        observed_affinity=decision.affinity_name if decision else "",
+        previous=decision.scheduled.shares if decision else (),
+        evicting=decision.failover.clusters_left if decision else frozenset(),
+        observed_affinity=decision.scheduled.affinity_name if decision else "",
         uid=(manifest.body.get("metadata") or {}).get("uid") or identity,
-        fresh=bool(decision and reschedule.rescheduled(decision.reschedule_triggered, decision.last_scheduled)),
+        fresh=bool(decision and reschedule.rescheduled(decision.rescheduling.triggered, decision.last_scheduled)),
         empty_propagation=binder.settings.spec.scheduling.empty_workload_propagation,
         form=directive.form,
     )
@@ -192,12 +186,13 @@ def _ask(
 
 def _at_size(decision: Decision, replicas: int) -> Decision:
     """The same where every cluster has the whole number: the template says how many, and no gate counts that."""
-    if decision.replicas in (None, replicas) or any(share.replicas != decision.replicas for share in decision.shares):
+    before = decision.scheduled
+    if before.replicas in (None, replicas) or any(share.replicas != before.replicas for share in before.shares):
         return decision
     if record.was_divided(decision):
         return decision
-    shares = tuple(share._replace(replicas=replicas) for share in decision.shares)
-    return replace(decision, shares=shares, replicas=replicas)
+    shares = tuple(share._replace(replicas=replicas) for share in before.shares)
+    return replace(decision, scheduled=replace(before, shares=shares, replicas=replicas))
 
 
 def _asks(request: schedule.PlacementRequest, shape: str) -> Asks:
@@ -236,14 +231,16 @@ def answer(
     question = PlacementComparison(asked.asks, *others)
     if asked.held:
         assert decision is not None
-        chosen = [share.cluster for share in decision.shares]
+        stood = decision.scheduled
+        chosen = [share.cluster for share in stood.shares]
         elsewhere = schedules.fits.in_use(request, binder.candidates).rejections(chosen, _HELD)
-        condition = decision.condition or schedule.SUCCESS
-        settled = Settlement(decision.shares, condition, elsewhere, decision.affinity_name, _AS_BEFORE)
+        condition = stood.condition or schedule.SUCCESS
+        settled = Settlement(stood.shares, condition, elsewhere, stood.affinity_name, _AS_BEFORE)
         return record.bound(asked, binder, settled)
     if asked.stands:
         assert decision is not None
-        assert decision.condition is not None
+        stands = decision.scheduled
+        assert stands.condition is not None
         rejections = schedules.standing.get(question)
         if rejections is None:
             split = schedules.fits.in_use(request, binder.candidates)
@@ -252,12 +249,12 @@ def answer(
                 # Whatever is decided anew, it gets nothing.
                 listed = weights.static(request.placement, split.fitting)
                 without = dict.fromkeys((name for name in split.names if name not in listed), NO_WEIGHT)
-            rejections = split.rejections([share.cluster for share in decision.shares], _STANDS, without)
+            rejections = split.rejections([share.cluster for share in stands.shares], _STANDS, without)
             schedules.standing[question] = rejections
-        settled = Settlement(decision.shares, decision.condition, rejections, decision.affinity_name)
+        settled = Settlement(stands.shares, stands.condition, rejections, stands.affinity_name)
         return record.bound(asked, binder, settled, last)
-    if decision is not None and decision.undone is not None:
-        return fallback.without_stuck(asked, decision, decision.undone, binder, room())
+    if decision is not None and decision.rescheduling.undone is not None:
+        return fallback.without_stuck(asked, decision, decision.rescheduling.undone, binder, room())
     if request.needs_room:
         cached = schedules.by_room.get(question)
         result = cached[0] if cached is not None else None
@@ -282,11 +279,11 @@ def answer(
 def _stands(
     placement: Placement, decision: Decision | None, request: schedule.PlacementRequest, binder: Binder
 ) -> bool:
-    if decision is None or decision.condition is None or not decision.condition.status:
+    if decision is None or decision.scheduled.condition is None or not decision.scheduled.condition.status:
         return False
-    if request.components and not decision.shares:
+    if request.components and not decision.scheduled.shares:
         return False
-    changed = binder.schedules.placement_changed(placement, decision.placement, decision.affinity_name)
+    changed = binder.schedules.placement_changed(placement, decision.placement, decision.scheduled.affinity_name)
     reason = reschedule.why(
         placement,
         decision,

@@ -243,7 +243,7 @@ def _implied_namespaces(
     targets = {space: set(where) for space, where in left_out.items()}
     alike: dict[str, dict[int, tuple[Share, ...]]] = {}
     for item in items:
-        space, shares = item.manifest.key.namespace, item.bound.binding.shares
+        space, shares = item.manifest.key.namespace, item.bound.binding.scheduled.shares
         if space and shares:
             origins.setdefault(space, item.manifest.origin)
             alike.setdefault(space, {})[id(shares)] = shares

@@ -5,11 +5,12 @@ A policy is a model with many optional members, and thousands of templates have 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from gitfed.model.base import Body, ClusterName
+from gitfed.model.base import Body
 from gitfed.model.decisions import PolicyRef
+from gitfed.model.plan import PropagationTerms
 from gitfed.placement.failover import state_preservation
 from gitfed.placement.scheduling import match
 from gitfed.placement.scheduling.strategy import Form, Strategy
@@ -32,13 +33,9 @@ class Directive:
     """It says how replicas are divided."""
     how: str
     """The same, in words."""
-    overwrite: bool
-    preserve: bool
-    suspended: frozenset[ClusterName] | None
-    """Clusters that get no writes; None: all."""
-    propagates_deps: bool
-    stateful: bool
-    """What copies say of their state is written down, for the day that a cluster fails."""
+    terms: PropagationTerms
+    divided_terms: PropagationTerms
+    """The same for a workload whose replicas are divided."""
     injects: bool
     """It has rules for the state that goes with a copy; whether they are followed is a feature gate."""
 
@@ -46,6 +43,13 @@ class Directive:
     def of(cls, policy: Propagation) -> Directive:
         placement = policy.spec.placement
         form = Form.of(placement)
+        terms = PropagationTerms(
+            overwrite=policy.spec.conflict_resolution == "Overwrite",
+            preserve=bool(policy.spec.preserve_resources_on_deletion),
+            propagates_deps=policy.spec.propagate_deps,
+            suspended=_suspended(policy),
+            stateful=state_preservation.of_cluster(policy) is not None,
+        )
         return cls(
             policy=policy,
             ref=match.ref(policy),
@@ -54,13 +58,13 @@ class Directive:
             recorded=placement.model_dump(mode="json", by_alias=True, exclude_none=True),
             divides=placement.replica_scheduling is not None,
             how=_HOW[form.strategy],
-            overwrite=policy.spec.conflict_resolution == "Overwrite",
-            preserve=bool(policy.spec.preserve_resources_on_deletion),
-            suspended=_suspended(policy),
-            propagates_deps=policy.spec.propagate_deps,
-            stateful=state_preservation.of_cluster(policy) is not None,
+            terms=terms,
+            divided_terms=replace(terms, divided=True),
             injects=state_preservation.preserves(policy),
         )
+
+    def terms_of(self, *, divided: bool) -> PropagationTerms:
+        return self.divided_terms if divided else self.terms
 
 
 def _suspended(policy: Propagation) -> frozenset[str] | None:

@@ -122,7 +122,7 @@ def place(
     waiting = [entry for entry in entries if entry.bound is None]
     for entry in entries if quotas.limits else ():
         if quotas.covers(entry.asked.manifest.key.namespace):
-            shares = entry.bound.binding.shares if entry.bound is not None else entry.asked.request.previous
+            shares = entry.bound.binding.scheduled.shares if entry.bound is not None else entry.asked.request.previous
             quotas.count(entry.asked.manifest.key.namespace, _usage(entry.asked, shares))
     if not waiting:
         return {}
@@ -143,9 +143,13 @@ def place(
             if quotas.limits:
                 bound = _within_quota(asked, bound, binder, quotas)
             placed[asked.manifest.key] = bound
-            peers.moved(asked, bound.binding.shares)
-        if taken is not None and bound.binding.shares is not asked.request.previous and asked.request.is_workload:
-            taken.claim(asked, asked.request.previous, bound.binding.shares)
+            peers.moved(asked, bound.binding.scheduled.shares)
+        if (
+            taken is not None
+            and bound.binding.scheduled.shares is not asked.request.previous
+            and asked.request.is_workload
+        ):
+            taken.claim(asked, asked.request.previous, bound.binding.scheduled.shares)
     room.tidy(binder.schedules, len(waiting))
     return placed
 
@@ -192,7 +196,7 @@ def _within_quota(
     namespace = asked.manifest.key.namespace
     if not quotas.covers(namespace):
         return bound
-    before, after = _usage(asked, asked.request.previous), _usage(asked, bound.binding.shares)
+    before, after = _usage(asked, asked.request.previous), _usage(asked, bound.binding.scheduled.shares)
     refused = quotas.admit(namespace, before, after)
     return fallback.refused(asked, bound, binder, " ".join(map(str, refused))) if refused else bound
 
@@ -228,7 +232,7 @@ def _takes_room(entry: Contender) -> bool:
     return (
         not entry.asked.stands
         and entry.asked.request.is_workload
-        and entry.bound.binding.shares != entry.asked.request.previous
+        and entry.bound.binding.scheduled.shares != entry.asked.request.previous
     )
 
 

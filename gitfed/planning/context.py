@@ -86,10 +86,10 @@ class Binder:
         return "", False
 
     def _may_be_in(self, file: UnreadFile, decision: Decision) -> bool:
-        by = decision.policy
+        by = decision.scheduled.policy
         if by is not None and by not in self.standing.policies and file.may_define(by.kind, by.namespace, by.name):
             return True
-        lost = (share.cluster for share in decision.shares if share.cluster not in self.cluster_names())
+        lost = (share.cluster for share in decision.scheduled.shares if share.cluster not in self.cluster_names())
         return any(file.may_define("Cluster", "", name) for name in lost)
 
     def why_suspended(self, key: ObjectKey, decision: Decision | None) -> str:

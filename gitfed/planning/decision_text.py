@@ -27,12 +27,12 @@ def lines(plan: Plan, decisions: Decisions, recorded: Collection[ObjectKey]) -> 
         if previous is not None:
             yield from _evictions(key, binding.decision, previous)
         if previous is None or _placed(binding.decision) != _placed(previous):
-            policy = f" by {binding.policy}" if binding.policy else ""
-            yield f"{key} → {_listed(binding.shares) or 'nowhere'} ({binding.why}{policy})"
+            policy = f" by {binding.scheduled.policy}" if binding.scheduled.policy else ""
+            yield f"{key} → {_listed(binding.scheduled.shares) or 'nowhere'} ({binding.reasons.why}{policy})"
         if damper.has_stopped(previous, binding.decision):
             yield f"{key} stops: {damper.STOPPED}"
-        descheduled = binding.decision.descheduled
-        if descheduled is not None and (previous is None or previous.descheduled != descheduled):
+        descheduled = binding.decision.rescheduling.descheduled
+        if descheduled is not None and (previous is None or previous.rescheduling.descheduled != descheduled):
             yield f"{key}: {descheduled.message}"
     for key in sorted(key for key in decisions.bindings if key not in recorded):
         yield f"{key} is gone"
@@ -63,11 +63,11 @@ def facts(plan: Plan) -> str:
 
 def _placed(decision: Decision) -> object:
     return (
-        decision.shares,
-        decision.policy,
+        decision.scheduled.shares,
+        decision.scheduled.policy,
         decision.placement,
-        decision.replicas,
-        decision.condition,
+        decision.scheduled.replicas,
+        decision.scheduled.condition,
         decision.last_scheduled,
     )
 
@@ -82,28 +82,28 @@ def _listed(shares: tuple[Share, ...]) -> str:
 
 def _evictions(key: ObjectKey, decision: Decision, previous: Decision) -> Iterator[str]:
     """What began or ended for a workload that leaves a cluster."""
-    before = {task.from_cluster for task in previous.evictions}
-    after = {task.from_cluster for task in decision.evictions}
-    for task in decision.evictions:
+    before = previous.failover.clusters_left
+    after = decision.failover.clusters_left
+    for task in decision.failover.evictions:
         if task.from_cluster not in before:
             yield (
                 f"{key} leaves {task.from_cluster} "
                 f"({task.purge_mode}, {task.raw.get('reason')}: {task.raw.get('message')})"
             )
-    for task in previous.evictions:
+    for task in previous.failover.evictions:
         if task.from_cluster not in after:
             yield f"{key} has left {task.from_cluster}: its copy there may go"
-    for name in decision.cleared:
-        if name not in previous.cleared:
+    for name in decision.failover.cleared:
+        if name not in previous.failover.cleared:
             yield f"{key} waits no longer for the deletion in {name}: its new copy may start"
-    for name in previous.released:
-        if name not in decision.released:
+    for name in previous.failover.released:
+        if name not in decision.failover.released:
             yield f"{key} is gone from {name}"
-    states = dict(previous.preserved)
-    for name, labels in decision.preserved:
+    states = dict(previous.failover.preserved)
+    for name, labels in decision.failover.preserved:
         if states.get(name) != labels:
             yield f"{key} in {name}: state {', '.join(f'{label}={value}' for label, value in labels)}"
-    ill = dict(previous.unhealthy)
-    for name, _ in decision.unhealthy:
+    ill = dict(previous.failover.unhealthy)
+    for name, _ in decision.failover.unhealthy:
         if name not in ill:
             yield f"{key} is unhealthy in {name}"

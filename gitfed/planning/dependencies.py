@@ -45,9 +45,11 @@ def attach(
 ) -> dict[ObjectKey, PlacementResult]:
     """The bounds, with what is needed elsewhere going there too. What is undecided stays where it was needed before."""
     interpreter = binder.interpreter
-    owners = {key: bound for key, bound in bounds.items() if bound.binding.propagates_deps and key.namespace}
+    owners = {key: bound for key, bound in bounds.items() if bound.binding.terms.propagates_deps and key.namespace}
     remembered = {
-        key: decision for key, decision in decisions.bindings.items() if decision.required_by and key in bounds
+        key: decision
+        for key, decision in decisions.bindings.items()
+        if decision.ownership.required_by and key in bounds
     }
     if not owners and not remembered:
         return bounds
@@ -60,7 +62,7 @@ def attach(
     )
     for key, bound in owners.items():
         references = _references(repo.manifests[key], interpreter, memory)
-        where = tuple(share.cluster for share in bound.binding.shares)
+        where = tuple(share.cluster for share in bound.binding.scheduled.shares)
         if isinstance(references, Interpretation):
             wanted = _keys(references.value, key, repo)
         else:
@@ -68,7 +70,7 @@ def attach(
             wanted = {
                 k
                 for k, decision in remembered.items()
-                if any(r.owner == key and r.clusters for r in decision.required_by)
+                if any(r.owner == key and r.clusters for r in decision.ownership.required_by)
             }
             problem = Problem(
                 bound.binding.origin,
@@ -86,7 +88,7 @@ def attach(
         if key in binder.undecided and key in remembered:
             needed = {
                 requirement.owner: requirement.clusters
-                for requirement in remembered[key].required_by
+                for requirement in remembered[key].ownership.required_by
                 if requirement.clusters
             }
         answered[key] = _attached(answered[key], decisions.bindings.get(key), needed, answered, live)
@@ -135,34 +137,45 @@ def _attached(
     live: LiveState | None,
 ) -> PlacementResult:
     binding = bound.binding
-    placed = binding.policy is not None
-    if binding.policy == bind.EVERYWHERE:
+    placed = binding.scheduled.policy is not None
+    if binding.scheduled.policy == bind.EVERYWHERE:
         return bound
-    remembered = _remembered(previous.required_by if previous is not None else (), needed, bounds, live)
+    remembered = _remembered(previous.ownership.required_by if previous is not None else (), needed, bounds, live)
     required = _essential(remembered, keep_one=not placed)
     decision = binding.decision or previous or Decision(binding.key, binding.api_version)
-    if decision.required_by != required:
-        decision = replace(decision, required_by=required)
-    here = {share.cluster for share in binding.shares}
+    if decision.ownership.required_by != required:
+        decision = replace(decision, ownership=replace(decision.ownership, required_by=required))
+    here = binding.scheduled.clusters
     more = {name for clusters in needed.values() for name in clusters} - here
-    shares = tuple(sorted((*binding.shares, *(Share(name) for name in more)))) if more else binding.shares
+    shares = binding.scheduled.shares
+    if more:
+        shares = tuple(sorted((*shares, *(Share(name) for name in more))))
     owners = ", ".join(str(owner) for owner in sorted(needed))
     if placed:
-        why = f"{binding.why}; needed by {owners}" if more else binding.why
-        return replace(bound, binding=replace(binding, shares=shares, decision=decision, why=why))
+        why = f"{binding.reasons.why}; needed by {owners}" if more else binding.reasons.why
+        return replace(
+            bound,
+            binding=replace(
+                binding,
+                scheduled=replace(binding.scheduled, shares=shares),
+                decision=decision,
+                reasons=replace(binding.reasons, why=why),
+            ),
+        )
     # It has no policy: those that need it say how it is to be treated.
-    overwriting = {owner: bounds[owner].binding.overwrite for owner in needed if owner in bounds}
-    preserving = {owner: bounds[owner].binding.preserve for owner in needed if owner in bounds}
-    own = decision.policy is None and not decision.shares
-    if own and decision.preserve is not any(preserving.values()):
-        decision = replace(decision, preserve=not decision.preserve)  # remembered for when its template is gone
+    overwriting = {owner: bounds[owner].binding.terms.overwrite for owner in needed if owner in bounds}
+    preserving = {owner: bounds[owner].binding.terms.preserve for owner in needed if owner in bounds}
+    own = decision.scheduled.policy is None and not decision.scheduled.shares
+    if own and decision.ownership.preserve is not any(preserving.values()):
+        # Remembered for when its template is gone.
+        ownership = replace(decision.ownership, preserve=not decision.ownership.preserve)
+        decision = replace(decision, ownership=ownership)
     attached = replace(
         binding,
-        shares=shares,
+        scheduled=replace(binding.scheduled, shares=shares),
         decision=decision,
-        why=f"needed by {owners}" if needed else "nobody needs it any more",
-        overwrite=any(overwriting.values()),
-        preserve=any(preserving.values()),
+        reasons=replace(binding.reasons, why=f"needed by {owners}" if needed else "nobody needs it any more"),
+        terms=replace(binding.terms, overwrite=any(overwriting.values()), preserve=any(preserving.values())),
         attached=own,
     )
     problems = (*_mixed("conflictResolution", attached, overwriting), *_mixed("preservation", attached, preserving))
@@ -180,7 +193,7 @@ def _remembered(
     for owner in sorted(needed.keys() | before.keys()):
         now = needed.get(owner, ())
         then = before.get(owner, set())
-        if owner in needed and owner in bounds and live is not None and not bounds[owner].binding.preserve:
+        if owner in needed and owner in bounds and live is not None and not bounds[owner].binding.terms.preserve:
             # All other copies of it are leaving, those too that came before any of this was written down.
             then = {*then, *live.objects.get(owner, {})}
         left = (name for name in then.difference(now) if live is None or _may_run(owner, name, live))
@@ -245,27 +258,32 @@ def let_go(bound: PlacementResult, finished: Mapping[ObjectKey, frozenset[Cluste
                     name for name in requirement.still_in if name not in finished.get(requirement.owner, ())
                 ),
             )
-            for requirement in decision.required_by
+            for requirement in decision.ownership.required_by
         ),
-        keep_one=bound.binding.policy is None,
+        keep_one=bound.binding.scheduled.policy is None,
     )
-    if required == decision.required_by:
+    if required == decision.ownership.required_by:
         return bound
-    return replace(bound, binding=replace(bound.binding, decision=replace(decision, required_by=required)))
+    return replace(
+        bound,
+        binding=replace(
+            bound.binding, decision=replace(decision, ownership=replace(decision.ownership, required_by=required))
+        ),
+    )
 
 
 def still_needed(binding: Binding) -> dict[ClusterName, str]:
     """Clusters that it is to leave, but where a copy of something may still refer to it, and of what."""
-    required = binding.decision.required_by if binding.decision is not None else ()
+    required = binding.decision.ownership.required_by if binding.decision is not None else ()
     return {name: str(requirement.owner) for requirement in reversed(required) for name in requirement.still_in}
 
 
 def owners(bounds: Mapping[ObjectKey, PlacementResult]) -> dict[ObjectKey, frozenset[ObjectKey]]:
     """The objects that something needs or needed, and what: those that are owners themselves come first."""
     owners_by_key = {
-        key: frozenset(requirement.owner for requirement in bound.binding.decision.required_by)
+        key: frozenset(requirement.owner for requirement in bound.binding.decision.ownership.required_by)
         for key, bound in bounds.items()
-        if bound.binding.decision is not None and bound.binding.decision.required_by
+        if bound.binding.decision is not None and bound.binding.decision.ownership.required_by
     }
     both = owners_by_key.keys() & frozenset().union(*owners_by_key.values())
     return {key: owners_by_key[key] for key in sorted(owners_by_key, key=lambda key: key not in both)}

@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from gitfed.model.base import Problem, Severity
-from gitfed.model.decisions import Decision, Rejection, ScheduledCondition
-from gitfed.model.plan import Binding
+from gitfed.model.decisions import Decision, Rejection, Scheduled, ScheduledCondition
+from gitfed.model.plan import Binding, PlacementReasons
 from gitfed.placement import damper
 from gitfed.placement.scheduling import schedule
 from gitfed.placement.scheduling.identity import binding_id
@@ -38,7 +38,7 @@ def settled(asked: PlacementQuery, result: schedule.ScheduleResult) -> Settlemen
         )
         why = "not decided: nothing moves"
         return Settlement(result.shares, condition, result.rejections, observed, why, (problem,))
-    existing = decision.shares if decision else ()
+    existing = decision.scheduled.shares if decision else ()
     message = f"{manifest.key}: {result.condition.message}"
     if not existing:
         problem = Problem(manifest.origin, message, hint=f"placed by {by}", severity=Severity.WARNING)
@@ -56,7 +56,7 @@ def unknown(
 ) -> PlacementResult:
     """Nothing can be decided: the last decision stays."""
     manifest, directive, decision = selected.manifest, selected.directive, selected.decision
-    shares = decision.shares if decision else ()
+    shares = decision.scheduled.shares if decision else ()
     condition = ScheduledCondition(False, "SchedulerError", reason)
     where = ", ".join(share.cluster for share in shares)
     problem = Problem(
@@ -72,25 +72,11 @@ def unknown(
             manifest.key,
             manifest.api_version,
             manifest.origin,
-            directive.ref,
-            shares,
-            decision.replicas if decision else None,
-            condition,
-            affinity_name=decision.affinity_name if decision else "",
-            components=decision.components if decision else (),
-            each=decision.each if decision else (),
-            losers=selected.losers,
+            replace(decision.scheduled if decision else Scheduled(), policy=directive.ref, condition=condition),
+            directive.terms_of(divided=directive.placement.replica_scheduling_type == "Divided"),
+            PlacementReasons("unknown: the last decision stays", losers=selected.losers),
             decision=decision,
-            why="unknown: the last decision stays",
             held=held,
-            overwrite=directive.overwrite,
-            preserve=directive.preserve,
-            suspended=directive.suspended,
-            propagates_deps=directive.propagates_deps,
-            divided=directive.placement.replica_scheduling_type == "Divided",
-            # What a failover brought is part of the copies: without it they would be written, and start, anew.
-            injected=decision.injected if decision else (),
-            stateful=directive.stateful,
         ),
         (problem,),
         ask_again,
@@ -105,16 +91,21 @@ def stopped(selected: Selected, decision: Decision) -> PlacementResult:
         f"{problem.hint}, and no copy is deleted, until its files or a cluster's labels or taints change; "
         f"gitfed log {selected.manifest.key} tells what was decided"
     )
-    binding = replace(bound.binding, condition=decision.condition, why=STOPPED, keeps=STOPPED)
+    binding = replace(
+        bound.binding,
+        scheduled=replace(bound.binding.scheduled, condition=decision.scheduled.condition),
+        reasons=replace(bound.binding.reasons, why=STOPPED),
+        keeps=STOPPED,
+    )
     return PlacementResult(binding, (replace(problem, hint=hint),), ask_again=True)
 
 
 def refused(asked: PlacementQuery, bound: PlacementResult, binder: Binder, message: str) -> PlacementResult:
     """The same template when a quota does not allow what was decided: nothing moves."""
-    if asked.decision is not None and asked.decision.undone is not None:
-        return _undone(asked, asked.decision.undone, binder)
+    if asked.decision is not None and asked.decision.rescheduling.undone is not None:
+        return _undone(asked, asked.decision.rescheduling.undone, binder)
     asked = replace(asked, decision=asked.before or asked.decision, before=None)
-    shares = asked.decision.shares if asked.decision else ()
+    shares = asked.decision.scheduled.shares if asked.decision else ()
     kept = {share.cluster for share in shares}
     condition = ScheduledCondition(False, "QuotaExceeded", message)
     problem = Problem(
@@ -124,7 +115,7 @@ def refused(asked: PlacementQuery, bound: PlacementResult, binder: Binder, messa
         hint="nothing moves until there is room in the quota",
     )
     rejections = tuple(Rejection(name, message) for name in sorted(binder.cluster_names() - kept))
-    observed = asked.decision.affinity_name if asked.decision else ""
+    observed = asked.decision.scheduled.affinity_name if asked.decision else ""
     why = "a quota does not allow it"
     return record.bound(asked, binder, Settlement(shares, condition, rejections, observed, why, (problem,)))
 
@@ -133,14 +124,14 @@ def without_stuck(
     asked: PlacementQuery, trimmed: Decision, before: Decision, binder: Binder, room: schedule.AvailableCapacity
 ) -> PlacementResult:
     """Where replicas go that were taken back: facts may be minutes old, but that there is no node was seen just now."""
-    left = {share.cluster: share.replicas for share in trimmed.shares}
-    full = {share.cluster: 0 for share in before.shares if share.replicas != left[share.cluster]}
+    left = {share.cluster: share.replicas for share in trimmed.scheduled.shares}
+    full = {share.cluster: 0 for share in before.scheduled.shares if share.replicas != left[share.cluster]}
     result = schedule.schedule(asked.request, binder.candidates, {**room, **full}, binder.schedules.fits)
-    if not result.condition.status or result.shares is None or result.shares == before.shares:
+    if not result.condition.status or result.shares is None or result.shares == before.scheduled.shares:
         return _undone(asked, before, binder)
     parts = [
         f"{(share.replicas or 0) - (left[share.cluster] or 0)} in {share.cluster}"
-        for share in before.shares
+        for share in before.scheduled.shares
         if share.cluster in full
     ]
     why = f"no node for {', '.join(parts)}: placed anew"
@@ -153,26 +144,26 @@ def _undone(asked: PlacementQuery, before: Decision, binder: Binder) -> Placemen
 
     Karmada leaves them out instead; a pod that waits runs as soon as there is room, one that is gone does not.
     """
-    kept = {share.cluster for share in before.shares}
+    kept = before.scheduled.clusters
     rejections = tuple(Rejection(name, _NO_BETTER) for name in sorted(binder.cluster_names() - kept))
-    condition = before.condition or schedule.SUCCESS
-    stays = Settlement(before.shares, condition, rejections, before.affinity_name)
+    condition = before.scheduled.condition or schedule.SUCCESS
+    stays = Settlement(before.scheduled.shares, condition, rejections, before.scheduled.affinity_name)
     return record.bound(replace(asked, decision=before, stands=True), binder, stays)
 
 
 def stays(asked: PlacementQuery, before: Decision, result: schedule.ScheduleResult, binder: Binder) -> PlacementResult:
     """A workload that should leave a cluster, but that no other one can take: it stays, and that is said."""
-    leaving = sorted({share.cluster for share in before.shares} - {share.cluster for share in asked.request.previous})
-    where = ", ".join(share.cluster for share in before.shares)
+    leaving = sorted(before.scheduled.clusters - {share.cluster for share in asked.request.previous})
+    where = ", ".join(share.cluster for share in before.scheduled.shares)
     problem = Problem(
         asked.manifest.origin,
         f"{asked.manifest.key}: should leave {', '.join(leaving)}, and nothing can take it: {result.condition.message}",
         hint=f"its copies stay in {where}",
         severity=Severity.WARNING,
     )
-    kept = {share.cluster for share in before.shares}
+    kept = before.scheduled.clusters
     rejections = tuple(rejection for rejection in result.rejections if rejection.cluster not in kept)
     asked = replace(asked, decision=before, before=None)
-    why, observed = f"should leave {', '.join(leaving)}: nothing can take it", before.affinity_name
-    settlement = Settlement(before.shares, result.condition, rejections, observed, why, (problem,))
+    why, observed = f"should leave {', '.join(leaving)}: nothing can take it", before.scheduled.affinity_name
+    settlement = Settlement(before.scheduled.shares, result.condition, rejections, observed, why, (problem,))
     return record.bound(asked, binder, settlement)

@@ -50,7 +50,7 @@ class Outlines:
         """The classes of a template. Their digests name them, and their bodies are the template's."""
         manifests = []
         for part in render_manifest.parts(manifest, binding):
-            divided = binding.replicas is not None
+            divided = binding.scheduled.replicas is not None
             name = Digest(f"{manifest.key} {manifest.digest} {divided} {part[:3]}")
             if name not in self._parts:
                 self._parts[name] = manifest, binding, part

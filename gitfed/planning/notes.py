@@ -48,7 +48,7 @@ def lost_clusters(repo: RepoSnapshot, decisions: Decisions, fleet: FleetSnapshot
     # Many workloads have the same shares.
     all_declared = IdentityMemo[tuple[Share, ...], bool](lambda shares: declared.issuperset(map(_CLUSTER, shares)))
     for decision in decisions.bindings.values():
-        if not decision.required_by and all_declared(decision.shares):
+        if not decision.ownership.required_by and all_declared(decision.scheduled.shares):
             continue
         for share in decision.targets:
             if share.cluster not in declared:
@@ -85,7 +85,7 @@ def failing(repo: RepoSnapshot, step: step.FailoverStep) -> Iterator[Problem]:
 
 def goes_nowhere(binding: Binding) -> bool:
     """No policy selects it, nothing that goes anywhere needs it, and it is no Namespace, which needs no policy."""
-    return binding.policy is None and not binding.shares and binding.key[:2] != ("", "Namespace")
+    return binding.scheduled.policy is None and not binding.scheduled.shares and binding.key[:2] != ("", "Namespace")
 
 
 def notes(world: BuildContext, bindings: Iterable[Binding]) -> tuple[str, ...]:

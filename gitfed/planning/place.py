@@ -106,7 +106,7 @@ def with_definitions(
         binding = (asked if isinstance(asked, PlacementResult) else bind.answer(asked, binder)).binding
         defined = definition.read(manifest.body)
         if defined is not None:
-            for share in binding.shares:
+            for share in binding.scheduled.shares:
                 kinds.setdefault(share.cluster, set()).update(defined.served)
     return tuple(
         replace(candidate, apis=replace(candidate.apis, kinds=candidate.apis.kinds | kinds[candidate.name]))
@@ -244,10 +244,16 @@ def derived_services(
         manifest = before[manifest.key] = before[manifest.key] if before.get(manifest.key) == manifest else manifest
         binding = bounds[imported.key].binding
         by = PolicyRef(imported.key.kind, imported.key.namespace, imported.key.name)
-        where = tuple(share.cluster for share in binding.shares)
+        where = tuple(share.cluster for share in binding.scheduled.shares)
         bound = bind.implied(manifest, where, by, "where its ServiceImport goes")
         as_import = replace(
-            bound.binding, overwrite=binding.overwrite, preserve=binding.preserve, suspended=binding.suspended
+            bound.binding,
+            terms=replace(
+                bound.binding.terms,
+                overwrite=binding.terms.overwrite,
+                preserve=binding.terms.preserve,
+                suspended=binding.terms.suspended,
+            ),
         )
         yield manifest, replace(bound, binding=as_import)
 

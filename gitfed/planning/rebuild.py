@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from gitfed.model.base import ClusterName, ObjectKey
-from gitfed.model.decisions import Decision, Share
+from gitfed.model.decisions import Decision, Scheduled, Share
 from gitfed.model.fleet import InventoryEntry
 
 
@@ -22,4 +22,4 @@ def decisions(
         for entry in part:
             if entry.key in api_versions:
                 shares.setdefault(entry.key, []).append(Share(name, entry.replicas))
-    return {key: Decision(key, api_versions[key], tuple(sorted(parts))) for key, parts in shares.items()}
+    return {key: Decision(key, api_versions[key], Scheduled(tuple(sorted(parts)))) for key, parts in shares.items()}

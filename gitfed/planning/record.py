@@ -8,8 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from gitfed.model.base import Problem
-from gitfed.model.decisions import Decision, Rejection, ScheduledCondition, Share
-from gitfed.model.plan import Binding
+from gitfed.model.decisions import Decision, Ownership, Rejection, Rescheduling, Scheduled, ScheduledCondition, Share
+from gitfed.model.plan import Binding, PlacementReasons
 from gitfed.placement.failover import state_preservation
 from gitfed.placement.scheduling import reschedule, schedule
 from gitfed.planning.context import Binder, PlacementQuery, PlacementResult
@@ -35,7 +35,7 @@ def bound(
     """`last`: an answer to the very same, which is kept if it still says all of this."""
     rejections, why, problems = settled.rejections, settled.why, settled.problems
     if last is not None and not why and not problems and _still_says(last, asked, settled):
-        if last.binding.rejections == rejections:
+        if last.binding.reasons.rejections == rejections:
             return last
         return last.with_rejections(rejections)
     manifest, directive, request = asked.manifest, asked.directive, asked.request
@@ -46,39 +46,37 @@ def bound(
     # Karmada: one component is no set; and where sets were not counted, a target gets all there is without a list.
     listed = request.components if request.counts_sets and len(request.components) > 1 else ()
     each = tuple((str(part.get("name") or ""), int(part.get("replicas") or 0)) for part in listed) if listed else ()
-    if asked.held and asked.decision is not None:
-        record, each = asked.decision, asked.decision.each
-    else:
-        record = _record(asked, binder, replace(settled, shares=shares), replicas=replicas, each=each)
+    kept = asked.decision if asked.held else None
+    scheduled = Scheduled(
+        shares,
+        directive.ref,
+        settled.affinity_name,
+        replicas,
+        request.components,
+        kept.scheduled.each if kept is not None else each,
+        settled.condition,
+    )
+    record = kept if kept is not None else _record(asked, binder, scheduled)
+    if record.scheduled == scheduled:
+        scheduled = record.scheduled
     leaves = "" if why else _leaves(asked)
+    is_divided = divided and directive.placement.replica_scheduling_type == "Divided"
     return PlacementResult(
         Binding(
-            id=asked.identity,
-            key=manifest.key,
-            api_version=manifest.api_version,
-            origin=manifest.origin,
-            policy=directive.ref,
-            shares=shares,
-            replicas=replicas,
-            condition=settled.condition,
-            rejections=rejections,
-            affinity_name=settled.affinity_name,
-            requirements=requirements,
-            components=request.components,
-            each=each,
-            losers=asked.losers,
-            decision=record,
-            why=why or leaves or (directive.how if divided else "every matching cluster"),
-            leaves=bool(leaves),
-            overwrite=directive.overwrite,
-            preserve=directive.preserve,
-            suspended=directive.suspended,
-            propagates_deps=directive.propagates_deps,
-            injected=record.injected,
-            stateful=directive.stateful,
-            divided=was_divided(record)
-            if asked.held
-            else divided and directive.placement.replica_scheduling_type == "Divided",
+            asked.identity,
+            manifest.key,
+            manifest.api_version,
+            manifest.origin,
+            scheduled,
+            directive.terms_of(divided=was_divided(record) if asked.held else is_divided),
+            PlacementReasons(
+                why or leaves or (directive.how if divided else "every matching cluster"),
+                bool(leaves),
+                rejections,
+                asked.losers,
+            ),
+            requirements,
+            record,
         ),
         problems,
     )
@@ -97,78 +95,56 @@ def _still_says(last: PlacementResult, asked: PlacementQuery, settled: Settlemen
     return (
         binding.decision is asked.decision
         and not last.problems
-        and (binding.shares is settled.shares or binding.shares == settled.shares)
-        and binding.condition == settled.condition
-        and binding.affinity_name == settled.affinity_name
+        and (binding.scheduled.shares is settled.shares or binding.scheduled.shares == settled.shares)
+        and binding.scheduled.condition == settled.condition
+        and binding.scheduled.affinity_name == settled.affinity_name
     )
 
 
-def _record(
-    asked: PlacementQuery,
-    binder: Binder,
-    settled: Settlement,
-    *,
-    replicas: int | None,
-    each: tuple[tuple[str, int], ...],
-) -> Decision:
+def _record(asked: PlacementQuery, binder: Binder, scheduled: Scheduled) -> Decision:
     """What is to be remembered. A decision that stands was not taken now, whatever else is new in its record."""
     manifest, directive, decision = asked.manifest, asked.directive, asked.decision
-    shares, condition, affinity = settled.shares, settled.condition, settled.affinity_name
-    components = asked.request.components
+    succeeded = scheduled.condition is not None and scheduled.condition.status
     rebalancers = binder.rebalancers.get(manifest.key, ())
     if decision is None:
         return Decision(
             manifest.key,
             manifest.api_version,
-            shares=shares,
-            affinity_name=affinity,
-            policy=directive.ref,
-            placement=directive.recorded,
-            replicas=replicas,
-            components=components,
-            each=each,
-            last_scheduled=binder.now if condition.status else None,
-            condition=condition,
-            preserve=directive.preserve,
-            rebalancers=rebalancers,
+            scheduled,
+            directive.recorded,
+            binder.now if succeeded else None,
+            Rescheduling(rebalancers=rebalancers),
+            ownership=Ownership(preserve=directive.terms.preserve),
         )
+    before = decision.rescheduling
     injects = directive.injects and binder.settings.gate("StatefulFailoverInjection")
-    injected = state_preservation.injected(decision, shares, enabled=injects)
+    injected = state_preservation.injected(decision, scheduled.shares, enabled=injects)
     if (
-        decision.undone is None
-        and decision.shares == shares
-        and decision.condition == condition
-        and decision.affinity_name == affinity
-        and decision.replicas == replicas
-        and decision.components == components
-        and decision.each == each
-        and decision.policy == directive.ref
+        before.undone is None
+        and decision.scheduled == scheduled
         and decision.placement == directive.recorded
-        and decision.preserve == directive.preserve
-        and decision.rebalancers == rebalancers
-        and decision.injected == injected
-        and not reschedule.rescheduled(decision.reschedule_triggered, decision.last_scheduled)
+        and decision.ownership.preserve == directive.terms.preserve
+        and before.rebalancers == rebalancers
+        and decision.failover.injected == injected
+        and not reschedule.rescheduled(before.triggered, decision.last_scheduled)
     ):
         return decision
-    scheduled = decision.last_scheduled if asked.stands else binder.now
+    decided = decision.last_scheduled if asked.stands else binder.now
     return replace(
         decision,
         api_version=manifest.api_version,
-        shares=shares,
-        affinity_name=affinity,
-        policy=directive.ref,
+        scheduled=scheduled,
         placement=directive.recorded,
-        replicas=replicas,
-        components=components,
-        each=each,
-        last_scheduled=scheduled if condition.status else decision.last_scheduled,
-        condition=condition,
-        preserve=directive.preserve,
-        rebalancers=rebalancers,
-        # Until the next decision that has another reason.
-        descheduled=decision.descheduled if asked.stands or decision.undone is not None else None,
-        undone=None,
-        injected=injected,
+        last_scheduled=decided if succeeded else decision.last_scheduled,
+        rescheduling=replace(
+            before,
+            rebalancers=rebalancers,
+            # Until the next decision that has another reason.
+            descheduled=before.descheduled if asked.stands or before.undone is not None else None,
+            undone=None,
+        ),
+        failover=replace(decision.failover, injected=injected),
+        ownership=replace(decision.ownership, preserve=directive.terms.preserve),
     )
 
 
@@ -176,6 +152,6 @@ def _leaves(asked: PlacementQuery) -> str:
     """Why this decision is about leaving a cluster; "" when it is not."""
     if asked.before is None or asked.decision is None:
         return ""
-    already = {task.from_cluster for task in asked.before.evictions}
-    new = [task for task in asked.decision.evictions if task.from_cluster not in already]
+    already = asked.before.failover.clusters_left
+    new = [task for task in asked.decision.failover.evictions if task.from_cluster not in already]
     return "; ".join(f"leaves {task.from_cluster}: {task.raw.get('message')}" for task in new)

@@ -82,15 +82,19 @@ def with_in_use(plan: Plan, in_use: InUse) -> Plan:
 def by_decision(binding: Binding | None, past: Decision | None, before: Collection[ClusterName]) -> Kept:
     """The same without a look into the clusters, of the copies in `before`. `past`: the decision on record."""
     if binding is None:
-        return dict.fromkeys(before, _LASTING[past.preserve]) if past and (past.preserve or past.kept) else NONE
-    left = set(before) - {share.cluster for share in binding.shares}
+        return (
+            dict.fromkeys(before, _LASTING[past.ownership.preserve])
+            if past and (past.ownership.preserve or past.ownership.kept)
+            else NONE
+        )
+    left = set(before) - binding.scheduled.clusters
     if not left:
         return NONE
     if leftovers.is_orphan(binding):
         return {name: Reason(ReasonCode.ORPHANED) for name in left if not prune.came_as_dependency(binding, name)}
     if leftovers.outlives(binding):
-        return dict.fromkeys(left, _LASTING[binding.preserve])
-    behind = past.left_behind if past is not None else ()
+        return dict.fromkeys(left, _LASTING[binding.terms.preserve])
+    behind = past.ownership.left_behind if past is not None else ()
     return {name: Reason(ReasonCode.PRESERVED) for name in left.intersection(behind)}
 
 

@@ -171,10 +171,10 @@ def _status(
 def _expected(binding: Binding, copies: Mapping[ClusterName, LiveObject]) -> list[ClusterName]:
     """Where a copy should be: its clusters, and those it is evicted from but kept in meanwhile. Orphans stay where they
     are."""
-    names = {share.cluster for share in binding.shares}
-    if binding.policy is None and not binding.attached and binding.decision is not None:
+    names = set(binding.scheduled.clusters)
+    if binding.scheduled.policy is None and not binding.attached and binding.decision is not None:
         names.update(name for name, copy in copies.items() if copy.ours and copy.uid)
-    for task in binding.decision.evictions if binding.decision else ():
+    for task in binding.decision.failover.evictions if binding.decision else ():
         if task.raw.get("purgeMode") not in ("Directly", "Immediately"):
             names.add(task.from_cluster)
     return sorted(names)

@@ -113,7 +113,7 @@ def _alike(bound: PlacementResult, other: PlacementResult) -> bool:
     """Whether two answers differ at most in what they say of clusters that are not chosen."""
     if bound is other or bound.essence is other.essence:
         return True
-    return bound.binding.with_rejections(other.binding.rejections) == other.binding
+    return bound.binding.with_rejections(other.binding.reasons.rejections) == other.binding
 
 
 def _render(world: BuildContext, item: PlanItem) -> None:
@@ -152,7 +152,7 @@ def _manifests(
     federation = world.repo.settings.metadata.name
     if bodies is not None:
         return render_manifest.each(manifest, binding, bodies, federation=federation)
-    if not binding.shares:
+    if not binding.scheduled.shares:
         return render_manifest.Rendered(problems=schema_check.unplaced(world.judge, manifest))
     result = render_manifest.render(manifest, binding, _render_context(world))
     return schema_check.checked(world.judge, manifest, result, world.by_name, world.overrides)
@@ -193,7 +193,7 @@ def _changes(world: BuildContext, item: PlanItem, live: Mapping[ClusterName, Liv
         wanted.add(name)
         yield compare.unrenderable(context, name, live.get(name), reason)
     present = live.keys() if doubtful is None else {name for name in doubtful if name in live}
-    placed = {share.cluster for share in item.binding.shares}
+    placed = item.binding.scheduled.clusters
     for name in sorted(present - wanted):
         if name in placed:
             # Decided, and no longer declared: the decision is held because the cluster's file cannot be used.
@@ -282,7 +282,7 @@ def placed(item: PlanItem) -> waves.Placed:
 
 def _item_digest(item: PlanItem) -> bytes:
     """Over the decision and the rendering of one template."""
-    parts = [str(item.manifest.key), *(f"{share.cluster}={share.replicas}" for share in item.binding.shares)]
+    parts = [str(item.manifest.key), *(f"{share.cluster}={share.replicas}" for share in item.binding.scheduled.shares)]
     parts += [f"{rendered.digest}:{','.join(rendered.clusters)}" for rendered in item.rendered]
     return hashlib.sha256("\n".join(parts).encode()).digest()
 

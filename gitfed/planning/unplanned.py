@@ -146,8 +146,8 @@ def of(
     rows = {}
     for key in templates:
         binding = plan.bindings[key]
-        where, replicas = places(binding.shares)
-        rows[key] = UnplannedTemplate(where, None if binding.replicas is None else replicas, key in claims)
+        where, replicas = places(binding.scheduled.shares)
+        rows[key] = UnplannedTemplate(where, None if binding.scheduled.replicas is None else replicas, key in claims)
     return Bystanders(plan.commit, state, circumstances, rows)
 
 

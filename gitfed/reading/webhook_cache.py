@@ -187,7 +187,7 @@ class Answers:
             return False
         if question.operation != Operation.REVISE:
             return True
-        return any(share.replicas == question.request["replicas"] for share in binding.shares)
+        return any(share.replicas == question.request["replicas"] for share in binding.scheduled.shares)
 
 
 def _keep(memory: OrderedDict[str, T], digest: str, value: T) -> None:

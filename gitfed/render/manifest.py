@@ -56,10 +56,10 @@ def parts(manifest: Manifest, binding: Binding) -> list[ShareGroup]:
     """The clusters of a binding by what they get, in the order of its shares."""
     completions = revise.completions(manifest.body, binding) if manifest.key.kind == "Job" else {}
     labels = dict(binding.injected)
-    if not completions and not labels and len(alike := set(map(_REPLICAS, binding.shares))) == 1:
-        return [ShareGroup(alike.pop(), None, (), tuple(map(_CLUSTER, binding.shares)))]
+    if not completions and not labels and len(alike := set(map(_REPLICAS, binding.scheduled.shares))) == 1:
+        return [ShareGroup(alike.pop(), None, (), tuple(map(_CLUSTER, binding.scheduled.shares)))]
     groups: dict[tuple[int | None, int | None, Labels], list[ClusterName]] = {}
-    for share in binding.shares:
+    for share in binding.scheduled.shares:
         part = (share.replicas, completions.get(share.cluster), labels.get(share.cluster, ()))
         groups.setdefault(part, []).append(share.cluster)
     return [ShareGroup(*part, tuple(clusters)) for part, clusters in groups.items()]
@@ -91,7 +91,7 @@ def of_parts(manifest: Manifest, binding: Binding, wanted: Iterable[ShareGroup],
         present = [candidates[name] for name in clusters if name in candidates]
         body: Body = manifest.body
         edits: tuple[Edit, ...] = ()
-        if replicas is not None and binding.replicas is not None:
+        if replicas is not None and binding.scheduled.replicas is not None:
             answer = interpreter.revise_replica(_revised(manifest, replicas), replicas)
             if isinstance(answer, Unknown):
                 reason = f"replicas could not be set: {answer.reason}"
@@ -103,7 +103,7 @@ def of_parts(manifest: Manifest, binding: Binding, wanted: Iterable[ShareGroup],
             if completions is not None:
                 body = revise.with_completions(body, completions)
             if body is not manifest.body:
-                edits = (Edit("replicas", manifest.origin, f"{replicas} of {binding.replicas}"),)
+                edits = (Edit("replicas", manifest.origin, f"{replicas} of {binding.scheduled.replicas}"),)
         preserved = (
             (Edit("failover", manifest.origin, f"labels {', '.join(name for name, _ in labels)}"),) if labels else ()
         )
@@ -136,8 +136,8 @@ def of_parts(manifest: Manifest, binding: Binding, wanted: Iterable[ShareGroup],
 
 def revisions(manifest: Manifest, binding: Binding) -> Iterator[OperationInputs]:
     """What `render` asks an interpreter to revise."""
-    if binding.replicas is not None:
-        for replicas in {share.replicas for share in binding.shares if share.replicas is not None}:
+    if binding.scheduled.replicas is not None:
+        for replicas in {share.replicas for share in binding.scheduled.shares if share.replicas is not None}:
             yield OperationInputs(_revised(manifest, replicas), replicas=replicas)
 
 

@@ -18,12 +18,17 @@ def completions(body: Body, binding: Binding) -> Mapping[ClusterName, int]:
 
     Weights are the clusters' replicas, so that all clusters finish at about the same time.
     """
-    if binding.key.kind != "Job" or binding.key.group != "batch" or not binding.replicas or not _is_divided(binding):
+    if (
+        binding.key.kind != "Job"
+        or binding.key.group != "batch"
+        or not binding.scheduled.replicas
+        or not _is_divided(binding)
+    ):
         return {}
     wanted = (body.get("spec") or {}).get("completions")
     if not isinstance(wanted, int) or isinstance(wanted, bool):
         return {}
-    weights = {share.cluster: share.replicas or 0 for share in binding.shares}
+    weights = {share.cluster: share.replicas or 0 for share in binding.scheduled.shares}
     if not any(weights.values()):
         return {}
     return divide.by_weight(wanted, weights, (body.get("metadata") or {}).get("uid") or binding.id)

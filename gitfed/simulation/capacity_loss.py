@@ -27,20 +27,25 @@ def of(plan: Plan, away: Iterable[ClusterName], before: Mapping[ObjectKey, Bindi
     gone, losses = set(away), []
     for key, binding in plan.bindings.items():
         decision = before.get(key)
-        if decision is None or not decision.shares or binding.policy is None or key.kind == "Namespace":
+        if (
+            decision is None
+            or not decision.scheduled.shares
+            or binding.scheduled.policy is None
+            or key.kind == "Namespace"
+        ):
             continue
         stuck = bool(binding.awaits_deletion)  # then its copies do not start yet
-        left = [] if stuck else [share for share in binding.shares if share.cluster not in gone]
-        if binding.replicas is None:
+        left = [] if stuck else [share for share in binding.scheduled.shares if share.cluster not in gone]
+        if binding.scheduled.replicas is None:
             if not left:
                 losses.append(Loss(key, None, None, _why(binding, plan, gone)))
             continue
-        copied = all((share.replicas or 0) == binding.replicas for share in decision.shares)
+        copied = all((share.replicas or 0) == binding.scheduled.replicas for share in decision.scheduled.shares)
         running = sum(share.replicas or 0 for share in left)
         if copied:
             running = max((share.replicas or 0 for share in left), default=0)
-        if running < binding.replicas:
-            losses.append(Loss(key, running, binding.replicas, _why(binding, plan, gone)))
+        if running < binding.scheduled.replicas:
+            losses.append(Loss(key, running, binding.scheduled.replicas, _why(binding, plan, gone)))
     return losses
 
 
@@ -49,8 +54,8 @@ def _why(binding: Binding, plan: Plan, gone: set[ClusterName]) -> str:
         return "so many clusters at once are not ready that nothing is evicted from them"
     if binding.awaits_deletion:
         return f"waits for the confirmed deletion in {', '.join(binding.awaits_deletion)}"
-    if binding.condition is not None and not binding.condition.status:
-        return binding.condition.message
-    if there := [share.cluster for share in binding.shares if share.cluster in gone]:
+    if binding.scheduled.condition is not None and not binding.scheduled.condition.status:
+        return binding.scheduled.condition.message
+    if there := [share.cluster for share in binding.scheduled.shares if share.cluster in gone]:
         return f"what it has in {', '.join(there)} is away and has not left"
-    return binding.why
+    return binding.reasons.why

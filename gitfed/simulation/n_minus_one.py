@@ -115,8 +115,8 @@ class _Risks:
         self._directly = {match.ref(policy) for policy in repo.propagation if _waits_for_deletion(policy)}
         self._in: dict[ClusterName, set[ObjectKey]] = {}
         for key, binding in base.bindings.items():
-            if binding.policy is not None and key.kind != "Namespace":
-                for share in binding.shares:
+            if binding.scheduled.policy is not None and key.kind != "Namespace":
+                for share in binding.scheduled.shares:
                     self._in.setdefault(share.cluster, set()).add(key)
         self._gone_by = (
             None
@@ -137,9 +137,13 @@ class _Risks:
 
     def _is_safe(self, binding: Binding, names: Collection[ClusterName]) -> bool:
         """Whether a whole copy of it is left, whatever is planned for the lost one."""
-        if binding.policy in self._directly or binding.evictions:
+        if binding.scheduled.policy in self._directly or binding.evictions:
             return False
-        return any(share.replicas == binding.replicas for share in binding.shares if share.cluster not in names)
+        return any(
+            share.replicas == binding.scheduled.replicas
+            for share in binding.scheduled.shares
+            if share.cluster not in names
+        )
 
 
 def _waits_for_deletion(policy: Propagation) -> bool:

@@ -246,7 +246,8 @@ class _Run:
             return True
         decisions = (binding.decision for binding in plan.bindings.values())
         return any(
-            decision is not None and (decision.evictions or decision.released or decision.required_by)
+            decision is not None
+            and (decision.failover.evictions or decision.failover.released or decision.ownership.required_by)
             for decision in decisions
         )
 
@@ -283,7 +284,8 @@ class _Run:
             if not self._carry_out(plan):
                 break
         left = any(
-            decision.evictions and before.get(key) is not decision for key, decision in self._decisions.bindings.items()
+            decision.failover.evictions and before.get(key) is not decision
+            for key, decision in self._decisions.bindings.items()
         )
         # What new copies wait for is looked at when one is healthy; what waits for none, when the daemon looks again.
         self._review = self._at + self._options.poll if left and self._clusters.next_healthy is None else None
@@ -345,7 +347,7 @@ class _Run:
                 pending[key, text] = None
         for key, binding in plan.bindings.items():
             for task in binding.evictions:
-                others = ", ".join(share.cluster for share in binding.shares)
+                others = ", ".join(share.cluster for share in binding.scheduled.shares)
                 pending.setdefault((key, f"its copy in {task.from_cluster} stays until {others} is healthy"), None)
         for change in plan.changes or ():
             text = change.waits or (str(change.reason) if change.action is Action.SKIP and not change.move else "")
@@ -374,7 +376,7 @@ class _Run:
         for key, binding in plan.bindings.items():
             if binding.decision is None:
                 continue  # a namespace that went along stays
-            targets = {share.cluster for share in binding.shares}
+            targets = binding.scheduled.clusters
             for name in self._clusters.holders(key):
                 if name in self._clusters.away and name not in targets:
                     yield name, key

@@ -163,13 +163,15 @@ def explain(
         "binding": plans.binding(plan.bindings[key], plan.held_decisions.get(key)),
         "declared": manifest is not None,
         "held": manifest.held if manifest is not None else None,
-        "decided": {"chosen": bool(decision.targets), "replicas": decision.replicas} if decision is not None else None,
+        "decided": {"chosen": bool(decision.targets), "replicas": decision.scheduled.replicas}
+        if decision is not None
+        else None,
         "scaled": autoscalers.scaled(plan, key),
-        "policyOrigin": _origin(origins, binding.policy),
-        "needsNoPolicy": binding.policy is not None and not plans.is_policy(binding.policy),
+        "policyOrigin": _origin(origins, binding.scheduled.policy),
+        "needsNoPolicy": binding.scheduled.policy is not None and not plans.is_policy(binding.scheduled.policy),
         "losers": [
             {"kind": loser.kind, "namespace": loser.namespace, "name": loser.name, "origin": _origin(origins, loser)}
-            for loser in binding.losers
+            for loser in binding.reasons.losers
         ],
         "clusters": _clusters(binding, decision, candidates, shown),
         "placement": _placement(binding, repo, candidates, decision, shown, turn),
@@ -226,8 +228,8 @@ def _clusters(
     binding: Binding, decision: Decision | None, candidates: Sequence[Candidate], shown: Callable[[ClusterName], bool]
 ) -> list[ClusterReason]:
     before = {share.cluster: share.replicas for share in decision.targets} if decision else {}
-    after = {share.cluster: share.replicas for share in binding.shares}
-    rejected = {rejection.cluster: rejection.reason for rejection in binding.rejections}
+    after = {share.cluster: share.replicas for share in binding.scheduled.shares}
+    rejected = {rejection.cluster: rejection.reason for rejection in binding.reasons.rejections}
     return [
         {
             "name": candidate.name,
@@ -239,7 +241,8 @@ def _clusters(
             "assumed": candidate.facts is not None and candidate.facts.assumed,
             "taints": [str(taint) for taint in candidate.taints],
             "free": _free(candidate),
-            "reason": rejected.get(candidate.name) or (binding.why if candidate.name in after else "not chosen"),
+            "reason": rejected.get(candidate.name)
+            or (binding.reasons.why if candidate.name in after else "not chosen"),
         }
         for candidate in candidates
         if shown(candidate.name)
@@ -271,7 +274,7 @@ def _placement(
 ) -> PlacementNumbers | None:
     key = binding.key
     policies = (*repo.propagation, *services.policies(repo))
-    placed_by = next((policy for policy in policies if match.ref(policy) == binding.policy), None)
+    placed_by = next((policy for policy in policies if match.ref(policy) == binding.scheduled.policy), None)
     if placed_by is None or key not in repo.manifests:
         return None
     body = repo.manifests[key].body

@@ -278,24 +278,26 @@ def binding(item: Binding, held: HeldDecision | None = None) -> BindingView:
     return {
         "id": item.id,
         "resource": resource(item.key, item.api_version),
-        "policy": policy(item.policy) if item.policy is not None and is_policy(item.policy) else None,
+        "policy": policy(item.scheduled.policy)
+        if item.scheduled.policy is not None and is_policy(item.scheduled.policy)
+        else None,
         "clusters": _shares(item),
-        "condition": condition(item.condition) if item.condition is not None else None,
-        "affinityName": item.affinity_name,
-        "rejected": {rejection.cluster: rejection.reason for rejection in item.rejections},
-        "replicas": item.replicas,
+        "condition": condition(item.scheduled.condition) if item.scheduled.condition is not None else None,
+        "affinityName": item.scheduled.affinity_name,
+        "rejected": {rejection.cluster: rejection.reason for rejection in item.reasons.rejections},
+        "replicas": item.scheduled.replicas,
         "requirements": item.requirements,
-        "components": [dict(component) for component in item.components],
+        "components": [dict(component) for component in item.scheduled.components],
         "requiredBy": [
             {"resource": str(requirement.owner), "clusters": list(requirement.clusters)}
-            for requirement in (item.decision.required_by if item.decision else ())
+            for requirement in (item.decision.ownership.required_by if item.decision else ())
             if requirement.clusters
         ],
         "gracefulEvictionTasks": [task.raw for task in item.evictions],
         "awaitsDeletion": list(item.awaits_deletion),
-        "released": list(item.decision.released) if item.decision is not None else [],
+        "released": list(item.decision.failover.released) if item.decision is not None else [],
         "injectedLabels": {name: dict(labels) for name, labels in item.injected},
-        "why": item.why,
+        "why": item.reasons.why,
         "descheduled": _descheduled(item),
         "origin": str(item.origin),
         "held": _held(held) if held is not None else None,
@@ -307,7 +309,7 @@ def _kept(item: Binding) -> list[KeptCopy]:
     if item.decision is None:
         return []
     were = {share.cluster: share.replicas for share in item.decision.targets}
-    were |= {name: None for name in item.decision.left_behind if name not in were}
+    were |= {name: None for name in item.decision.ownership.left_behind if name not in were}
     kept = retained_objects.by_decision(item, item.decision, were)
     return [
         {"name": name, "replicas": were[name], "reason": str(reason), "reasonCode": reason.code.value}
@@ -316,15 +318,21 @@ def _kept(item: Binding) -> list[KeptCopy]:
 
 
 def _shares(item: Binding) -> list[ClusterShare]:
-    components: list[ComponentShare] = [{"name": name, "replicas": replicas} for name, replicas in item.each]
+    components: list[ComponentShare] = [{"name": name, "replicas": replicas} for name, replicas in item.scheduled.each]
     return [
-        {"name": share.cluster, "replicas": share.replicas, "components": components} for share in sorted(item.shares)
+        {"name": share.cluster, "replicas": share.replicas, "components": components}
+        for share in sorted(item.scheduled.shares)
     ]
 
 
 def _held(held: HeldDecision) -> HeldView:
     next_ = held.binding
-    return {"gate": held.gate, "clusters": _shares(next_), "replicas": next_.replicas, "why": next_.why}
+    return {
+        "gate": held.gate,
+        "clusters": _shares(next_),
+        "replicas": next_.scheduled.replicas,
+        "why": next_.reasons.why,
+    }
 
 
 def condition(scheduled: ScheduledCondition) -> ConditionView:
@@ -337,7 +345,7 @@ def condition(scheduled: ScheduledCondition) -> ConditionView:
 
 
 def _descheduled(item: Binding) -> Descheduled | None:
-    told = item.decision.descheduled if item.decision is not None else None
+    told = item.decision.rescheduling.descheduled if item.decision is not None else None
     return {"at": time_text(told.at), "message": told.message} if told is not None else None
 
 

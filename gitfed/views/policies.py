@@ -39,8 +39,8 @@ class PolicyList(View):
 def items(repo: RepoSnapshot, plan: Plan) -> Iterator[PolicyView]:
     taken: Counter[str] = Counter()
     for binding in plan.bindings.values():
-        if binding.policy is not None:
-            taken[str(binding.policy)] += 1
+        if binding.scheduled.policy is not None:
+            taken[str(binding.scheduled.policy)] += 1
     for classes in plan.rendered.values():
         taken.update({edit.by for rendered in classes for edit in rendered.edits})
     declared: tuple[Propagation | Override, ...] = (*repo.propagation, *repo.overrides)

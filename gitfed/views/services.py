@@ -94,7 +94,7 @@ class Observed:
 
 
 def items(repo: RepoSnapshot, plan: Plan, observed: Observed, namespace: str = "") -> Iterator[ServiceView]:
-    placed = {key: [share.cluster for share in binding.shares] for key, binding in plan.bindings.items()}
+    placed = {key: [share.cluster for share in binding.scheduled.shares] for key, binding in plan.bindings.items()}
     for route in routes.of(repo, placed):
         if namespace in ("", route.by.namespace):
             yield _route(repo, route, placed, observed)
@@ -112,7 +112,7 @@ def concerns(item: ServiceView, cluster: ClusterName) -> bool:
 
 def targets(repo: RepoSnapshot, plan: Plan) -> frozenset[ObjectKey]:
     """The Services that are looked at in clusters."""
-    placed = {key: [share.cluster for share in binding.shares] for key, binding in plan.bindings.items()}
+    placed = {key: [share.cluster for share in binding.scheduled.shares] for key, binding in plan.bindings.items()}
     return frozenset(key for route in routes.of(repo, placed) for key in (route.source, route.target))
 
 

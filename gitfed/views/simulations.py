@@ -130,4 +130,4 @@ def _loss(loss: capacity_loss.Loss) -> LossView:
 
 
 def _shares(binding: Binding) -> list[ShareView]:
-    return [{"name": share.cluster, "replicas": share.replicas} for share in binding.shares]
+    return [{"name": share.cluster, "replicas": share.replicas} for share in binding.scheduled.shares]

@@ -20,6 +20,7 @@ from gitfed.interpret.native import Native
 from gitfed.interpret.registry import Interpreter
 from gitfed.model.agent_presence import BY_ITSELF, Holding
 from gitfed.model.base import BindingId, Body, Digest, Kind, ObjectKey, Origin
+from gitfed.model.decisions import Scheduled
 from gitfed.model.declared.cluster import Cluster
 from gitfed.model.fleet import ApplyResult
 from gitfed.model.plan import Action, Binding, Change, RenderedManifest
@@ -76,7 +77,7 @@ def expected(
     interpreter: Interpreter = INTERPRETER,
 ) -> Expected:  # fmt: skip
     bindings = {
-        one.key: Binding(one.binding, one.key, "v1", one.origin, None, (), None, None) for one in manifests
+        one.key: Binding(one.binding, one.key, "v1", one.origin, Scheduled()) for one in manifests
     }  # fmt: skip
     plan: Any = Planned(bindings, changes)
     return Expected(

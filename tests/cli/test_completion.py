@@ -12,7 +12,7 @@ from gitfed.documents.state_commits import Message
 from gitfed.edges import git as edge
 from gitfed.edges.state.state import BranchState, StateBranch
 from gitfed.model.base import ObjectKey
-from gitfed.model.decisions import Decision, Decisions, Share
+from gitfed.model.decisions import Decision, Decisions, Scheduled, Share
 from tests.cli.world import git, gitfed, program
 
 
@@ -68,7 +68,9 @@ def test_what_can_fail_completes_from_git(fleet: Path) -> None:
 def placed(fleet: Path, clusters: list[str]) -> None:
     """The state branch says that web runs there."""
     repository = edge.Repository.open(fleet)
-    decision = Decision(ObjectKey("apps", "Deployment", "shop", "web"), "apps/v1", tuple(map(Share, clusters)))
+    decision = Decision(
+        ObjectKey("apps", "Deployment", "shop", "web"), "apps/v1", Scheduled(tuple(map(Share, clusters)))
+    )
     decided = BranchState(None, Decisions({decision.key: decision}, repository_id="r"))
     StateBranch(repository, bindings).write(
         BranchState(None, Decisions(known=False)),

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from gitfed.cli.output import matrix, plain, plan_text, reasons, table
 from gitfed.model.base import BindingId, ObjectKey, Origin
-from gitfed.model.decisions import Rejection, ScheduledCondition, Share
-from gitfed.model.plan import Action, Binding, FieldChange, Gate, HeldDecision, Totals
+from gitfed.model.decisions import Rejection, Scheduled, ScheduledCondition, Share
+from gitfed.model.plan import Action, Binding, FieldChange, Gate, HeldDecision, PlacementReasons, Totals
 from gitfed.model.reason import Reason, ReasonCode
 from gitfed.views import names
 from tests.cli import values
@@ -298,9 +298,14 @@ def test_a_spelling_that_finds_nothing_says_what_was_meant(spelling: str, messag
 def test_why_a_cluster_was_left_is_said_once_whatever_the_words() -> None:
     key = ObjectKey("apps", "Deployment", "shop", "web")
     rejections = (Rejection("a", "cluster(s) had untolerated taint {drain:NoExecute}"),)
-    found = Binding(
-        BindingId("b"), key, "apps/v1", Origin("web.yaml"), None, (Share("b", 1),), 1, None, rejections,
-        why="leaves nothing to wish for",
-    )  # fmt: skip
-    assert reasons.chosen(found, {"a": 1}) == "leaves a: had untolerated taint {drain:NoExecute}"
-    assert reasons.chosen(replace(found, leaves=True), {"a": 1}) == "leaves nothing to wish for"
+    binding = Binding(
+        BindingId("b"),
+        key,
+        "apps/v1",
+        Origin("web.yaml"),
+        Scheduled((Share("b", 1),), replicas=1),
+        reasons=PlacementReasons("leaves nothing to wish for", rejections=rejections),
+    )
+    assert reasons.chosen(binding, {"a": 1}) == "leaves a: had untolerated taint {drain:NoExecute}"
+    leaving = replace(binding, reasons=replace(binding.reasons, leaves=True))
+    assert reasons.chosen(leaving, {"a": 1}) == "leaves nothing to wish for"

@@ -8,9 +8,9 @@ from typing import Any
 
 from gitfed.cli.output import plan_text
 from gitfed.model.base import BindingId, Commit, Digest, ObjectKey, Origin
-from gitfed.model.decisions import Decision, PolicyRef, Rejection, ScheduledCondition, Share
+from gitfed.model.decisions import Decision, PolicyRef, Rejection, Scheduled, ScheduledCondition, Share
 from gitfed.model.fleet import FactsRef
-from gitfed.model.plan import Action, Binding, Change, FieldChange, Gate, Plan, Totals
+from gitfed.model.plan import Action, Binding, Change, FieldChange, Gate, PlacementReasons, Plan, Totals
 from gitfed.model.reason import NO_REASON, Reason, ReasonCode
 
 NOW = datetime(2026, 8, 22, 10, 4, tzinfo=UTC)
@@ -20,20 +20,25 @@ SPACE = ObjectKey("", "Namespace", "", "shop")
 SUCCESS = ScheduledCondition(True, "Success", "Binding has been scheduled successfully.")
 
 
-def binding(key: ObjectKey, shares: Mapping[str, int | None], why: str = "", **more: Any) -> Binding:
+def binding(
+    key: ObjectKey,
+    shares: Mapping[str, int | None],
+    why: str = "",
+    condition: ScheduledCondition = SUCCESS,
+    rejections: tuple[Rejection, ...] = (),
+) -> Binding:
     made = tuple(Share(name, number) for name, number in sorted(shares.items()))
     numbers = [number for number in shares.values() if number is not None]
-    settings: dict[str, Any] = {
-        "policy": PolicyRef("PropagationPolicy", "shop", "web"),
-        "condition": SUCCESS,
-        "decision": Decision(key, "apps/v1", made),
-        "why": why,
-        **more,
-    }
+    policy = PolicyRef("PropagationPolicy", "shop", "web")
     return Binding(
-        id=BindingId("abcdefgh23456789"), key=key, api_version="apps/v1" if key.group else "v1",
-        origin=Origin("apps/web.yaml", 1, 1), shares=made, replicas=sum(numbers) if numbers else None, **settings,
-    )  # fmt: skip
+        id=BindingId("abcdefgh23456789"),
+        key=key,
+        api_version="apps/v1" if key.group else "v1",
+        origin=Origin("apps/web.yaml", 1, 1),
+        scheduled=Scheduled(made, policy, replicas=sum(numbers) if numbers else None, condition=condition),
+        reasons=PlacementReasons(why, rejections=rejections),
+        decision=Decision(key, "apps/v1", Scheduled(made)),
+    )
 
 
 def change(key: ObjectKey, cluster: str, action: Action, reason: Reason = NO_REASON, **more: Any) -> Change:

@@ -16,7 +16,7 @@ from gitfed.documents.state_commits import Act
 from gitfed.edges import git
 from gitfed.edges.state.state import StateBranch
 from gitfed.model.base import Commit, ObjectKey
-from gitfed.model.decisions import Decision, Share
+from gitfed.model.decisions import Decision, Scheduled, Share
 
 WHEN = datetime(2026, 1, 1, tzinfo=UTC)
 WEB = ObjectKey("apps", "Deployment", "shop", "web")
@@ -34,7 +34,7 @@ def record(path: Path, there: Path) -> Record:
 
 
 def decide(ours: Record, cluster: str) -> None:
-    decided = {WEB: Decision(WEB, "apps/v1", (Share(cluster, 2),))}
+    decided = {WEB: Decision(WEB, "apps/v1", Scheduled((Share(cluster, 2),)))}
     decisions = replace(ours.state.decisions, bindings=decided)
     ours.write(decisions, results={}, held=(), message=state_commits.acted(Act.DECIDED, cluster), now=WHEN)
 
@@ -47,7 +47,7 @@ def _order(other: Record, applied: str) -> None:
 
 
 def clusters(ours: Record) -> list[str]:
-    return [share.cluster for share in ours.state.decisions.bindings[WEB].shares]
+    return [share.cluster for share in ours.state.decisions.bindings[WEB].scheduled.shares]
 
 
 @pytest.fixture

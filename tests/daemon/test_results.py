@@ -14,7 +14,7 @@ from gitfed.daemon.fleet.fleet import Fleet
 from gitfed.documents.state_commits import Act
 from gitfed.edges.state.file import CLEANED
 from gitfed.model.base import ObjectKey
-from gitfed.model.decisions import Decision, Decisions, Share
+from gitfed.model.decisions import Decision, Decisions, Scheduled, Share
 from gitfed.model.fleet import ApplyResult
 from gitfed.model.plan import Action, Change, Left, Plan
 from gitfed.model.reason import Reason, ReasonCode
@@ -94,7 +94,7 @@ def test_the_record_says_the_worst_that_became_of_a_cluster() -> None:
 
 def test_a_cluster_that_was_emptied_is_remembered_as_long_as_a_decision_names_it() -> None:
     emptied = {"m1": {"outcome": "applied"}, "m2": {"outcome": CLEANED}}
-    decision = Decision(KEY, "v1", (Share("m2"),))
+    decision = Decision(KEY, "v1", Scheduled((Share("m2"),)))
     known = Decisions({KEY: decision}, cleaned=frozenset({"m2"}))
     assert results.without_left(emptied, known) == emptied
     assert results.without_left(emptied, replace(known, bindings={})) == {"m1": emptied["m1"]}

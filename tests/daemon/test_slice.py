@@ -17,6 +17,7 @@ from gitfed.daemon.fleet.pulled.slice import Slice
 from gitfed.daemon.fleet.pulled.worklist import PulledWorklist
 from gitfed.interpret.registry import Interpreter
 from gitfed.model.base import BindingId, Body, Digest, ObjectKey, Origin
+from gitfed.model.decisions import Scheduled
 from gitfed.model.fleet import InventoryEntry, LiveObject
 from gitfed.model.plan import Action, Binding, Change, RenderedManifest
 from gitfed.text import canonical
@@ -34,7 +35,7 @@ def _change(data: str, name: str = "web") -> Change:
 
 
 def _binding(rendered: RenderedManifest) -> Binding:
-    return Binding(rendered.binding, rendered.key, "v1", rendered.origin, None, (), None, None)
+    return Binding(rendered.binding, rendered.key, "v1", rendered.origin, Scheduled())
 
 
 def _told(slice_: Slice, data: str) -> bytes:

@@ -24,7 +24,7 @@ from gitfed.documents.state_commits import Act, Message
 from gitfed.edges import git
 from gitfed.edges.state.state import StateBranch
 from gitfed.model.base import ObjectKey
-from gitfed.model.decisions import Decision, EvictionTask, Share
+from gitfed.model.decisions import Decision, EvictionTask, Scheduled, Share
 from gitfed.model.operator_orders import Suspension
 
 WHEN = datetime(2026, 1, 1, tzinfo=UTC)
@@ -55,7 +55,7 @@ class Place:
         self.mend()
         self.restart()
         self.record.rebuild({}, {})
-        self._write({key(name): Decision(key(name), "apps/v1", (Share("m1", 1),)) for name in APPS})
+        self._write({key(name): Decision(key(name), "apps/v1", Scheduled((Share("m1", 1),))) for name in APPS})
         self.tell()
         self.person = git.Repository.create(self.folder / "person.git")
 
@@ -79,12 +79,21 @@ class Place:
         before = self.record.state.decisions.bindings
         known = before[key(app)]
         self.replicas[app] += 1
-        evictions = known.evictions
+        evictions = known.failover.evictions
         if cluster not in self.tasks[app]:
             self.tasks[app].append(cluster)
             evictions += (EvictionTask(cluster, {"fromCluster": cluster, "purgeMode": "Gracefully"}),)
         shares = (Share("m9", self.replicas[app]),)
-        self._write({**before, key(app): replace(known, shares=shares, evictions=evictions)})
+        self._write(
+            {
+                **before,
+                key(app): replace(
+                    known,
+                    scheduled=replace(known.scheduled, shares=shares),
+                    failover=replace(known.failover, evictions=evictions),
+                ),
+            }
+        )
 
     def _write(self, decided: dict[ObjectKey, Decision]) -> None:
         self.acts += 1
@@ -144,10 +153,10 @@ class Place:
         assert {one.of for one in state.decisions.suspensions} == self.suspended
         for name in APPS:
             decision = state.decisions.bindings[key(name)]
-            assert sorted(task.from_cluster for task in decision.evictions) == sorted(self.tasks[name])
+            assert sorted(task.from_cluster for task in decision.failover.evictions) == sorted(self.tasks[name])
             assert decision.scheduling_suspended == (name in self.frozen)
             if self.replicas[name] > 1:
-                assert decision.shares == (Share("m9", self.replicas[name]),)
+                assert decision.scheduled.shares == (Share("m9", self.replicas[name]),)
         assert state.results == {"m1": {"objects": self.acts}}
         assert state.commit is not None
         said = [one.body for one in repository.log(state.commit, limit=1000)]

@@ -14,7 +14,7 @@ from gitfed.edges.backoff import Backoff
 from gitfed.errors import WebhookError, WebhookUnreachable
 from gitfed.interpret.registry import InterpretError, Operation
 from gitfed.model.base import BindingId, Body, Digest, ObjectKey, Origin
-from gitfed.model.decisions import Share
+from gitfed.model.decisions import Scheduled, Share
 from gitfed.model.plan import Binding
 from gitfed.model.webhook import NoReply, Webhook, WebhookQuestion
 from gitfed.reading import webhook_cache as memory
@@ -52,7 +52,11 @@ def bindings(**replicas: int | None) -> dict[ObjectKey, Binding]:
     for name, count in replicas.items():
         key = ObjectKey("example.com", "Widget", "shop", name)
         found[key] = Binding(
-            BindingId(name), key, "example.com/v1", Origin("a.yaml"), None, (Share("m1", count),), count, None
+            BindingId(name),
+            key,
+            "example.com/v1",
+            Origin("a.yaml"),
+            Scheduled(shares=(Share("m1", count),), replicas=count),
         )
     return found
 

@@ -62,7 +62,7 @@ def test_whatever_stands_in_a_member_the_document_is_read_or_refused_in_words(pa
     bindings.status_of(document)
     assert decision.key == bindings.from_document(bindings.to_document(decision)).key
     sorted([decision.key, bindings.from_document(BINDING).key])
-    for task in decision.evictions:
+    for task in decision.failover.evictions:
         _ = (task.purge_mode, task.created, task.grace, task.suppress_deletion, task.preserved, task.clusters_before)
 
 
@@ -117,22 +117,27 @@ def test_a_cluster_stands_once_among_the_targets() -> None:
 def test_of_two_tasks_for_one_cluster_the_first_counts() -> None:
     """Otherwise the end of the one would let go of a copy that the other one keeps."""
     tasks = [task(suppressDeletion=True), task(suppressDeletion=False)]
-    read = bindings.from_document(spoil.spoiled(BINDING, ("spec", "gracefulEvictionTasks"), tasks)).evictions
+    read = bindings.from_document(spoil.spoiled(BINDING, ("spec", "gracefulEvictionTasks"), tasks)).failover.evictions
     assert [one.raw for one in read] == tasks[:1]
 
 
 def test_that_a_template_keeps_its_copies_is_read_again() -> None:
     decision = bindings.from_document(BINDING)
-    assert decision.kept
-    assert bindings.from_document(bindings.to_document(decision)).kept
-    forgotten = bindings.to_document(replace(decision, kept=False))
-    assert not bindings.from_document(forgotten).kept
+    assert decision.ownership.kept
+    assert bindings.from_document(bindings.to_document(decision)).ownership.kept
+    forgotten = bindings.to_document(replace(decision, ownership=replace(decision.ownership, kept=False)))
+    assert not bindings.from_document(forgotten).ownership.kept
 
 
 def test_what_was_left_behind_is_read_again() -> None:
-    decision = replace(bindings.from_document(BINDING), left_behind=("eu-1", "us-1"))
-    assert bindings.from_document(bindings.to_document(decision)).left_behind == ("eu-1", "us-1")
-    assert not bindings.from_document(bindings.to_document(replace(decision, left_behind=()))).left_behind
+    decision = replace(
+        bindings.from_document(BINDING),
+        ownership=replace(bindings.from_document(BINDING).ownership, left_behind=("eu-1", "us-1")),
+    )
+    assert bindings.from_document(bindings.to_document(decision)).ownership.left_behind == ("eu-1", "us-1")
+    assert not bindings.from_document(
+        bindings.to_document(replace(decision, ownership=replace(decision.ownership, left_behind=())))
+    ).ownership.left_behind
 
 
 @pytest.mark.parametrize(

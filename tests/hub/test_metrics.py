@@ -15,7 +15,7 @@ from gitfed.daemon.telemetry import Histogram, Telemetry
 from gitfed.hub.metrics import exposition
 from gitfed.hub.running import Running
 from gitfed.model.base import ObjectKey
-from gitfed.model.decisions import Decision, EvictionTask, ScheduledCondition
+from gitfed.model.decisions import Decision, EvictionTask, FailoverState, Scheduled, ScheduledCondition
 from gitfed.model.fleet import ApplyResult, ClusterFacts, Reach
 from gitfed.model.plan import Action, Change, Gate
 from tests.cli.values import plan
@@ -46,7 +46,12 @@ def _full() -> Running:
     telemetry.finished(change, ApplyResult("m1", WEB, "configured"))
     telemetry.finished(change, ApplyResult("m1", WEB, "failed"))
     task = EvictionTask("m1", {"fromCluster": "m1", "reason": "TaintUntolerated"})
-    decided = Decision(WEB, "apps/v1", (), condition=ScheduledCondition(True, "Success", ""), evictions=(task,))
+    decided = Decision(
+        WEB,
+        "apps/v1",
+        Scheduled((), condition=ScheduledCondition(True, "Success", "")),
+        failover=FailoverState(evictions=(task,)),
+    )
     telemetry.decided({}, {WEB: decided}, [WEB])
     amounts = {"cpu": "1500m", "memory": "1Gi", "pods": "110"}
     summary = {"allocatable": amounts, "allocated": {"cpu": "x"}}
@@ -184,7 +189,10 @@ def test_a_histogram_counts_at_most_and_above() -> None:
 def test_an_eviction_is_counted_when_it_is_decided_and_not_again() -> None:
     telemetry = Telemetry()
     task = EvictionTask("m1", {"fromCluster": "m1", "reason": "somebody's own words"})
-    before, after = Decision(WEB, "apps/v1", ()), Decision(WEB, "apps/v1", (), evictions=(task,))
+    before, after = (
+        Decision(WEB, "apps/v1", Scheduled(())),
+        Decision(WEB, "apps/v1", Scheduled(()), failover=FailoverState(evictions=(task,))),
+    )
     telemetry.decided({WEB: before}, {WEB: after}, [WEB])
     telemetry.decided({WEB: after}, {WEB: after}, [WEB])
     assert telemetry.evictions == {("m1", "other"): 1}

@@ -25,7 +25,7 @@ from gitfed.hub.notifications.notifier import Notifier
 from gitfed.hub.notifications.outbox import News, Outbox
 from gitfed.hub.running import Running
 from gitfed.model.base import Commit, ObjectKey, Origin, Problem, Severity
-from gitfed.model.decisions import Decision, Decisions, EvictionTask
+from gitfed.model.decisions import Decision, Decisions, EvictionTask, FailoverState, Scheduled
 from gitfed.model.declared.notification import Notification
 from gitfed.model.fleet import ApplyResult, ClusterCondition, ClusterFacts, Reach
 from gitfed.model.plan import Action, Change, Gate
@@ -91,7 +91,11 @@ def test_a_cluster_that_does_not_answer_is_told_apart_from_one_that_is_not_ready
 def test_what_leaves_a_cluster_is_one_condition_however_much_it_is() -> None:
     task = EvictionTask("m2", {"fromCluster": "m2", "reason": "TaintUntolerated"})
     keys = [ObjectKey("apps", "Deployment", "shop", f"d{number:02}") for number in range(30)]
-    decisions = Decisions(bindings={key: Decision(key, "apps/v1", (), evictions=(task,)) for key in keys})
+    decisions = Decisions(
+        bindings={
+            key: Decision(key, "apps/v1", Scheduled(()), failover=FailoverState(evictions=(task,))) for key in keys
+        }
+    )
     (one,) = conditions.of(situation(decisions=decisions)).values()
     assert one.summary == "30 workloads leaving cluster m2"
     assert len(one.details) == 11

@@ -101,8 +101,8 @@ def test_the_first_plan_leaves_everything_where_its_binding_says() -> None:
     after = plan_of(imported(taken), past)
     for key, binding in after.bindings.items():
         before = past.bindings.get(key)
-        if before is not None and binding.shares:
-            assert binding.shares == before.shares, key
+        if before is not None and binding.scheduled.shares:
+            assert binding.scheduled.shares == before.scheduled.shares, key
 
 
 def test_a_failover_that_is_under_way_goes_on() -> None:
@@ -111,9 +111,11 @@ def test_a_failover_that_is_under_way_goes_on() -> None:
     repo = snapshot({"all.json": json.dumps({"apiVersion": "v1", "kind": "List", "items": bodies})})
     nothing = Decisions(repository_id="r")
     plan = plan_of(repo, nothing)
-    divided = {key for key, binding in plan.bindings.items() if binding.divided}
-    web = next(one for one in decided(plan, nothing).bindings.values() if one.key in divided and len(one.shares) > 1)
-    left = web.shares[0]
+    divided = {key for key, binding in plan.bindings.items() if binding.terms.divided}
+    web = next(
+        one for one in decided(plan, nothing).bindings.values() if one.key in divided and len(one.scheduled.shares) > 1
+    )
+    left = web.scheduled.shares[0]
     document = yaml.load_all(emit.dump(bindings.to_document(web)).encode())[0]
     document["spec"]["clusters"] = document["spec"]["clusters"][1:]
     document["spec"]["clusters"][0]["replicas"] += left.replicas
@@ -124,11 +126,11 @@ def test_a_failover_that_is_under_way_goes_on() -> None:
     ]  # fmt: skip
     taken = convert([*map(as_stored, bodies), as_stored(document)], with_secrets=True)
     (decision,) = map(bindings.from_document, taken.decisions)
-    assert [task.from_cluster for task in decision.evictions] == [left.cluster]
+    assert [task.from_cluster for task in decision.failover.evictions] == [left.cluster]
     after = plan_of(imported(taken), Decisions(repository_id="r", bindings={decision.key: decision})).bindings[web.key]
     assert after.decision is not None
-    assert after.decision.shares == decision.shares
-    assert [task.from_cluster for task in after.decision.evictions] == [left.cluster]
+    assert after.decision.scheduled.shares == decision.scheduled.shares
+    assert [task.from_cluster for task in after.decision.failover.evictions] == [left.cluster]
 
 
 def test_an_object_of_a_group_that_nobody_knows_is_taken_as_it_is() -> None:

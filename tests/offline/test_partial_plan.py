@@ -453,7 +453,10 @@ def test_what_was_decided_otherwise_since_is_looked_at_though_no_file_changed(tm
     state = branch.read()
     key = next(key for key in state.decisions.bindings if key.name == "t6")
     old = state.decisions.bindings[key]
-    decided = {**state.decisions.bindings, key: replace(old, shares=old.shares[:1])}
+    decided = {
+        **state.decisions.bindings,
+        key: replace(old, scheduled=replace(old.scheduled, shares=old.scheduled.shares[:1])),
+    }
     decisions = replace(state.decisions, bindings=decided, applied_commit=base, clusters={}, outage=None)
     branch.write(state, replace(state, decisions=decisions), message=Message("Decide"), now=NOW)
     head = Commit(commit(path, texts({"apps/t1.json": None})))

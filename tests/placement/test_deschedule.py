@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from gitfed.model.base import ObjectKey
-from gitfed.model.decisions import Decision, Decisions, Descheduled, Share
+from gitfed.model.decisions import Decision, Decisions, Descheduled, Scheduled, Share
 from gitfed.model.fleet import Stuck
 from gitfed.placement.failover import deschedule
 from gitfed.placement.failover.deschedule import Trim
@@ -38,7 +38,7 @@ def test_what_is_stuck_is_taken_back_but_never_what_is_ready(assigned: int, read
 
 def decided(how: dict[str, Any], key: ObjectKey = WEB, api_version: str = "apps/v1") -> Decisions:
     body = placement(replicaScheduling=how).as_json()
-    decision = Decision(key, api_version, (Share("m1", 10), Share("m2", 5)), placement=body)
+    decision = Decision(key, api_version, Scheduled((Share("m1", 10), Share("m2", 5))), placement=body)
     return Decisions(bindings={key: decision})
 
 
@@ -46,15 +46,15 @@ def decided(how: dict[str, Any], key: ObjectKey = WEB, api_version: str = "apps/
 def test_a_deployment_divided_by_room_is_trimmed(how: dict[str, Any]) -> None:
     before = decided(how)
     after, trims = deschedule.deschedule(before, {WEB: {"m1": Stuck(4, 3), "m2": Stuck(0, 5)}}, NOW)
-    assert after.bindings[WEB].shares == (Share("m1", 7), Share("m2", 0))
+    assert after.bindings[WEB].scheduled.shares == (Share("m1", 7), Share("m2", 0))
     assert trims == (Trim(WEB, "m1", 3), Trim(WEB, "m2", 5))
-    assert before.bindings[WEB].shares == (Share("m1", 10), Share("m2", 5))
+    assert before.bindings[WEB].scheduled.shares == (Share("m1", 10), Share("m2", 5))
     said = (
         "Binding has been descheduled, 3 replica(s) in cluster(m1), 5 replica(s) in cluster(m2), "
         "8 total descheduled replica(s)"
     )
-    assert after.bindings[WEB].descheduled == Descheduled(NOW, said)
-    assert after.bindings[WEB].undone is before.bindings[WEB]
+    assert after.bindings[WEB].rescheduling.descheduled == Descheduled(NOW, said)
+    assert after.bindings[WEB].rescheduling.undone is before.bindings[WEB]
     assert deschedule.sentences(trims) == {WEB: said}
     assert deschedule.sentence(trims[:1]) == (
         "Binding has been descheduled, 3 replica(s) in cluster(m1), 3 total descheduled replica(s)"
@@ -78,5 +78,7 @@ def test_a_cluster_where_all_are_ready_is_not_asked() -> None:
 
 
 def test_a_placement_that_cannot_be_read_moves_nothing() -> None:
-    before = Decisions(bindings={WEB: Decision(WEB, "apps/v1", (Share("m1", 9),), placement={"clusterAffinity": 7})})
+    before = Decisions(
+        bindings={WEB: Decision(WEB, "apps/v1", Scheduled((Share("m1", 9),)), placement={"clusterAffinity": 7})}
+    )
     assert deschedule.deschedule(before, {WEB: {"m1": Stuck(0, 3)}}, NOW) == (before, ())

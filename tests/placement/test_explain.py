@@ -5,9 +5,17 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from gitfed.model.base import BindingId, ObjectKey, Origin
-from gitfed.model.decisions import Decision, EvictionTask, Rejection, ScheduledCondition, Share
-from gitfed.model.plan import Binding
+from gitfed.model.base import BindingId, Body, ObjectKey, Origin
+from gitfed.model.decisions import (
+    Decision,
+    EvictionTask,
+    FailoverState,
+    Rejection,
+    Scheduled,
+    ScheduledCondition,
+    Share,
+)
+from gitfed.model.plan import Binding, PlacementReasons
 from gitfed.placement.capacity.estimate import Capacity, Estimate
 from gitfed.placement.explain import explain
 from gitfed.placement.scheduling import filters, schedule
@@ -19,10 +27,23 @@ WEB = ObjectKey("apps", "Deployment", "shop", "web")
 SHORT = ScheduledCondition(False, "Unschedulable", "too little room")
 
 
-def binding(placed: str, replicas: int | None, **more: Any) -> Binding:
-    more.setdefault("condition", schedule.SUCCESS)
-    more.setdefault("requirements", ONE_CPU)
-    return Binding(BindingId("x"), WEB, "apps/v1", Origin("web.yaml", 1), None, shares(placed), replicas, **more)
+def binding(
+    placed: str,
+    replicas: int | None,
+    rejections: tuple[Rejection, ...] = (),
+    requirements: Body | None = ONE_CPU,
+    **scheduled: Any,
+) -> Binding:
+    scheduled.setdefault("condition", schedule.SUCCESS)
+    return Binding(
+        BindingId("x"),
+        WEB,
+        "apps/v1",
+        Origin("web.yaml", 1),
+        Scheduled(shares=shares(placed), replicas=replicas, **scheduled),
+        reasons=PlacementReasons(rejections=rejections),
+        requirements=requirements,
+    )
 
 
 def tell(
@@ -101,13 +122,13 @@ def test_every_filter_that_rejects_is_told_and_what_would_let_it_pass() -> None:
 
 def test_a_cluster_that_has_the_workload_is_asked_for_less() -> None:
     tainted = Candidate("a", taints=(Taint("k", "", "NoSchedule"),))
-    decision = Decision(WEB, "apps/v1", (Share("a", 3),))
+    decision = Decision(WEB, "apps/v1", Scheduled((Share("a", 3),)))
     told = tell(binding("a=3", 3), [tainted], decision)
     assert (told["a"].rejected, told["a"].score, told["a"].before) == ((), 100, 3)
 
 
 def test_evictions_and_groups_are_told() -> None:
-    decision = Decision(WEB, "apps/v1", evictions=(EvictionTask("a", {}),))
+    decision = Decision(WEB, "apps/v1", failover=FailoverState(evictions=(EvictionTask("a", {}),)))
     one = binding("", 1, rejections=(Rejection("b", filters.TOGETHER),))
     told = tell(one, [Candidate("a"), Candidate("b")], decision)
     assert told["a"].changes == ("wait until the eviction from a is done",)
@@ -145,7 +166,10 @@ def test_room_that_is_not_known_is_no_number() -> None:
 
 def test_components_are_told_as_sets() -> None:
     parts = ({"name": "all", "replicas": 1, "replicaRequirements": ONE_CPU},)
-    one = replace(binding("a", None, requirements=None), components=parts)
+    one = replace(
+        binding("a", None, requirements=None),
+        scheduled=replace(binding("a", None, requirements=None).scheduled, components=parts),
+    )
     told = story(one, fleet("a=3"), replicaScheduling=AGGREGATED, spreadConstraints=spread("cluster 1-1"))
     assert told.division == "several pod templates: every chosen cluster gets all of them"
     assert told.clusters[0].estimates == (Estimate("complete sets", 3, ""),)
@@ -208,7 +232,7 @@ def test_a_constraint_that_asks_for_more_than_there_is_says_so() -> None:
 
 
 def test_a_decision_that_stands_says_where_it_would_go_now() -> None:
-    decision = Decision(WEB, "apps/v1", (Share("a", 4),))
+    decision = Decision(WEB, "apps/v1", Scheduled((Share("a", 4),)))
     told = story(binding("a=4", 4), fleet("a=0 b=12"), decision, replicaScheduling=DYNAMIC)
     assert told.changes == ("a WorkloadRebalancer would place it anew: a=1 b=3",)
     told = story(binding("a=4", 4), fleet("a=9"), decision, replicaScheduling=DYNAMIC)

@@ -36,21 +36,21 @@ def test_who_asks_for_which_workload() -> None:
 def test_a_rebalancer_asks_once() -> None:
     asked = rebalance.triggered(DECISION, ("one",), NOW)
     assert asked is not None
-    assert asked.reschedule_triggered == NOW
-    served = replace(asked, rebalancers=("one",))
+    assert asked.rescheduling.triggered == NOW
+    served = replace(asked, rescheduling=replace(asked.rescheduling, rebalancers=("one",)))
     assert rebalance.triggered(served, ("one",), NOW + timedelta(hours=1)) is served
     assert rebalance.triggered(served, (), NOW) is served
 
 
 def test_another_one_asks_again() -> None:
-    served = replace(DECISION, rebalancers=("one",))
+    served = replace(DECISION, rescheduling=replace(DECISION.rescheduling, rebalancers=("one",)))
     asked = rebalance.triggered(served, ("one", "two"), NOW)
     assert asked is not None
-    assert asked.reschedule_triggered == NOW
+    assert asked.rescheduling.triggered == NOW
 
 
 def test_a_later_request_is_not_taken_back() -> None:
-    later = replace(DECISION, reschedule_triggered=NOW + timedelta(days=1))
+    later = replace(DECISION, rescheduling=replace(DECISION.rescheduling, triggered=NOW + timedelta(days=1)))
     assert rebalance.triggered(later, ("one",), NOW) is later
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from gitfed.model.base import ObjectKey
-from gitfed.model.decisions import Decision, Share
+from gitfed.model.decisions import Decision, Rescheduling, Scheduled, Share
 from gitfed.placement.scheduling import reschedule
 from gitfed.planning.schedule_cache import Schedules
 from tests.placement.make import placement
@@ -20,8 +20,19 @@ ALL = frozenset({"a", "b"})
 EARLY, LATE = datetime(2025, 1, 1, tzinfo=UTC), datetime(2025, 1, 2, tzinfo=UTC)
 
 
-def decided(*shares: Share, **members: Any) -> Decision:
-    return Decision(KEY, "apps/v1", shares=shares or (Share("a", 2), Share("b", 1)), **members)
+def decided(
+    *shares: Share,
+    affinity_name: str = "",
+    triggered: datetime | None = None,
+    last_scheduled: datetime | None = None,
+) -> Decision:
+    return Decision(
+        KEY,
+        "apps/v1",
+        Scheduled(shares or (Share("a", 2), Share("b", 1)), affinity_name=affinity_name),
+        last_scheduled=last_scheduled,
+        rescheduling=Rescheduling(triggered),
+    )
 
 
 def why(
@@ -36,7 +47,7 @@ def why(
     if decision is not None and decision.placement is None:
         decision = replace(decision, placement=applied.as_json())
     arguments = {"replicas": 3, "is_workload": True, "clusters": ALL, **given}
-    changed = decision is not None and reschedule.placement_changed(now, applied, decision.affinity_name)
+    changed = decision is not None and reschedule.placement_changed(now, applied, decision.scheduled.affinity_name)
     return reschedule.why(now, decision, changed=changed, **arguments)
 
 
@@ -94,10 +105,10 @@ def test_other_workload_affinity_alone_moves_nothing() -> None:
 
 
 def test_a_reschedule_is_served_once() -> None:
-    asked = decided(reschedule_triggered=LATE, last_scheduled=EARLY)
+    asked = decided(triggered=LATE, last_scheduled=EARLY)
     assert why(asked) == "a reschedule was asked for"
-    assert why(decided(reschedule_triggered=LATE, last_scheduled=LATE)) is None
-    assert why(decided(reschedule_triggered=LATE)) is None
+    assert why(decided(triggered=LATE, last_scheduled=LATE)) is None
+    assert why(decided(triggered=LATE)) is None
 
 
 def test_a_placement_not_on_record_changed_and_an_unreadable_one_did_not() -> None:

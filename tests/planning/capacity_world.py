@@ -129,7 +129,7 @@ def of(plan: Plan, name: str) -> Binding:
 
 
 def where(plan: Plan, name: str) -> str:
-    return " ".join(f"{share.cluster}={share.replicas}" for share in of(plan, name).shares)
+    return " ".join(f"{share.cluster}={share.replicas}" for share in of(plan, name).scheduled.shares)
 
 
 def said(plan: Plan) -> list[str]:

@@ -47,7 +47,7 @@ def of(plan: Plan, name: str) -> Binding:
 
 
 def where(plan: Plan, name: str) -> list[str]:
-    return [share.cluster for share in of(plan, name).shares]
+    return [share.cluster for share in of(plan, name).scheduled.shares]
 
 
 class Story:
@@ -73,8 +73,8 @@ class Story:
         self.decisions = decided(plan, self.decisions)
         # What is recorded is read again, as after a restart.
         again = {key: bindings.from_document(bindings.to_document(one)) for key, one in self.decisions.bindings.items()}
-        assert {key: one.required_by for key, one in again.items()} == {
-            key: one.required_by for key, one in self.decisions.bindings.items()
+        assert {key: one.ownership.required_by for key, one in again.items()} == {
+            key: one.ownership.required_by for key, one in self.decisions.bindings.items()
         }
         return plan
 

@@ -216,7 +216,7 @@ class Stage:
 
     @property
     def where(self) -> str:
-        return " ".join(f"{share.cluster}={share.replicas}" for share in self.decision.shares)
+        return " ".join(f"{share.cluster}={share.replicas}" for share in self.decision.scheduled.shares)
 
     @property
     def copies(self) -> list[str]:
@@ -224,10 +224,10 @@ class Stage:
 
     @property
     def tasks(self) -> list[str]:
-        return [task.from_cluster for task in self.decision.evictions]
+        return [task.from_cluster for task in self.decision.failover.evictions]
 
     def task(self, cluster: str) -> EvictionTask:
-        return next(task for task in self.decision.evictions if task.from_cluster == cluster)
+        return next(task for task in self.decision.failover.evictions if task.from_cluster == cluster)
 
     def taints(self, cluster: str) -> list[str]:
         record = self.decisions.clusters.get(cluster)

@@ -149,4 +149,4 @@ def test_nothing_is_decided_while_the_state_is_not_known() -> None:
     before = world.decisions.autoscalers
     plan = world.at(300).build()
     assert plan.scaling.records is before
-    assert plan.bindings[WEB].replicas == 2
+    assert plan.bindings[WEB].scheduled.replicas == 2

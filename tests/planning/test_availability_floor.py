@@ -247,7 +247,7 @@ def test_moves_run_no_fewer_and_keep_no_more_than_the_smaller_total(data: st.Dat
     replicas = data.draw(st.integers(1, 9))
     repo = read(files(replicas, **data.draw(weights)) | unguarded, "2")
     wants = {share.cluster for share in next(iter(
-        binding for key, binding in plan_of(repo).bindings.items() if key.name == "web")).shares}  # fmt: skip
+        binding for key, binding in plan_of(repo).bindings.items() if key.name == "web")).scheduled.shares}  # fmt: skip
     for _ in range(4):
         leaving = {"a", "b", "c"} - wants
         # Some of what is written begins to run, some that ran does not any more.

@@ -18,7 +18,7 @@ from tests.planning.capacity_world import World, of, policy, said, where, worklo
 
 
 def told(plan: Any, name: str = "one") -> tuple[str, str]:
-    condition = of(plan, name).condition
+    condition = of(plan, name).scheduled.condition
     assert condition is not None
     assert not condition.status
     return condition.reason, condition.message
@@ -58,7 +58,7 @@ def test_fewer_than_no_replicas_are_refused_and_what_runs_stays(how: dict[str, A
     plan = replace(world, interpreter=Interpreter((Counts(-1),))).plan()
     assert told(plan) == ("SchedulerError", "-1 replicas are asked for")
     assert "Deployment.apps/shop/one: -1 replicas are asked for" in said(plan)
-    assert of(plan, "one").shares == (Share("a", 4),)
+    assert of(plan, "one").scheduled.shares == (Share("a", 4),)
 
 
 @pytest.mark.parametrize("how", [DUPLICATED, DIVIDED])
@@ -198,5 +198,5 @@ def test_no_facts_and_no_pod_break_the_plan(summary: Body, pod: Body, how: str) 
     )
     plan = world.plan()
     binding = of(plan, "one")
-    assert binding.condition is not None
-    assert binding.shares or not binding.condition.status
+    assert binding.scheduled.condition is not None
+    assert binding.scheduled.shares or not binding.scheduled.condition.status

@@ -39,7 +39,7 @@ def broken(text: str, **spec: Any) -> str:
 
 
 def where(one: Stage, key: ObjectKey) -> list[str]:
-    return [share.cluster for share in one.decisions.bindings[key].shares]
+    return [share.cluster for share in one.decisions.bindings[key].scheduled.shares]
 
 
 def there(one: Stage, key: ObjectKey) -> bool:
@@ -168,11 +168,11 @@ def test_a_word_that_keeps_copies_is_taken_back_only_with_a_new_place() -> None:
     for _ in range(3):
         plan = one.turn()
         assert plan.bindings[key].held == "new.yaml cannot be used, and may be about it"
-        assert one.decisions.bindings[key].kept
+        assert one.decisions.bindings[key].ownership.kept
         assert [one.bodies[key, name]["metadata"].get("annotations") for name in ("m1", "m2")] == [
             kept["annotations"]
         ] * 2
     del one.files["new.yaml"]
     one.turn(2)
-    assert not one.decisions.bindings[key].kept
+    assert not one.decisions.bindings[key].ownership.kept
     assert one.bodies[key, "m1"]["data"] == {"a": "b"}

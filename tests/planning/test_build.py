@@ -153,8 +153,13 @@ def test_an_incomplete_snapshot_prunes_nothing(files: dict[str, str]) -> None:
 def test_replicas_are_conserved_by_division(files: dict[str, str]) -> None:
     for binding in plan_of(read(files)).bindings.values():
         divided = binding.decision and (binding.decision.placement or {}).get("replicaScheduling")
-        if divided and binding.condition and binding.condition.status and binding.replicas:
-            assert sum(share.replicas or 0 for share in binding.shares) == binding.replicas
+        if (
+            divided
+            and binding.scheduled.condition
+            and binding.scheduled.condition.status
+            and binding.scheduled.replicas
+        ):
+            assert sum(share.replicas or 0 for share in binding.scheduled.shares) == binding.scheduled.replicas
 
 
 # -- single rules ---------------------------------------------------------------------------------------------------
@@ -212,7 +217,7 @@ def test_no_fitting_cluster_keeps_the_copies_and_says_so() -> None:
     live, decisions = settled(WEB)
     nowhere = plan_of(read({**WEB, "p.json": policy("p", ["nowhere"])}, "2"), live, decisions)
     assert acts(nowhere) == []
-    assert [share.cluster for share in nowhere.bindings[WEB_KEY].shares] == ["a"]
+    assert [share.cluster for share in nowhere.bindings[WEB_KEY].scheduled.shares] == ["a"]
     said = [problem for problem in nowhere.problems if "0/3 clusters are available" in problem.message]
     assert said[0].hint == "its copies stay in a"
 
@@ -236,7 +241,9 @@ def test_a_removed_template_leaves_its_clusters_unless_it_is_protected() -> None
     }
     plan = plan_of(gone, replace(live, objects=protected), decisions)
     assert acts(plan) == []
-    preserved = {key: replace(one, preserve=True) for key, one in decisions.bindings.items()}
+    preserved = {
+        key: replace(one, ownership=replace(one.ownership, preserve=True)) for key, one in decisions.bindings.items()
+    }
     assert acts(plan_of(gone, live, replace(decisions, bindings=preserved))) == []
 
 
@@ -528,7 +535,7 @@ def test_a_held_move_is_decided_anew_at_the_time_of_every_build() -> None:
         plan = plan_of(repo, live, decisions, now, memo=memo)
         decision = plan.held_decisions[WEB_KEY].binding.decision
         assert decision is not None
-        assert (decision.shares, decision.last_scheduled) == ((Share("b", 20),), now)
+        assert (decision.scheduled.shares, decision.last_scheduled) == ((Share("b", 20),), now)
         decisions = decided(plan, decisions)
 
 
@@ -540,8 +547,8 @@ def test_a_cluster_in_trouble_keeps_what_it_has_and_takes_nothing_new(reach: Rea
     snapshot = fleet(None, a=reach, b=reach)
     plan = build.build(repo, snapshot, Decisions(bindings=known), INTERPRETER, NOW)
     binding = plan.bindings[WEB_KEY]
-    assert [share.cluster for share in binding.shares] == ["a"]
-    assert [rejection.cluster for rejection in binding.rejections] == ["b", "c"]
+    assert [share.cluster for share in binding.scheduled.shares] == ["a"]
+    assert [rejection.cluster for rejection in binding.reasons.rejections] == ["b", "c"]
 
 
 def test_time_alone_changes_nothing() -> None:
@@ -577,8 +584,8 @@ def test_a_definition_enables_its_kind_where_it_is_placed_in_the_same_commit() -
         snapshot = FleetSnapshot(FactsRef("test"), facts)
         plan = build.build(read(files, commit), snapshot, Decisions(), INTERPRETER, NOW, memo=memo)
         binding = plan.bindings[ObjectKey("example.com", "Lamp", "shop", "desk")]
-        assert [share.cluster for share in binding.shares] == ["a", "b"]
-        assert [(one.cluster, one.reason) for one in binding.rejections] == [
+        assert [share.cluster for share in binding.scheduled.shares] == ["a", "b"]
+        assert [(one.cluster, one.reason) for one in binding.reasons.rejections] == [
             ("c", "cluster(s) did not have the API resource")
         ]
 
@@ -588,7 +595,7 @@ def test_a_cluster_without_a_weight_gets_nothing_whether_a_decision_stands_or_no
     first = plan_of(read(files))
     second = plan_of(read(files), decisions=decided(first, Decisions(repository_id="r")))
     for plan in (first, second):
-        assert {one.cluster: one.reason for one in plan.bindings[WEB_KEY].rejections} == {
+        assert {one.cluster: one.reason for one in plan.bindings[WEB_KEY].reasons.rejections} == {
             "c": "it has no weight in staticWeightList"
         }
 

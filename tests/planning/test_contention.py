@@ -16,7 +16,7 @@ from gitfed.documents import bindings
 from gitfed.interpret.native import Native
 from gitfed.interpret.registry import Interpreter, Operation, OperationInputs
 from gitfed.model.base import Body, ObjectKey
-from gitfed.model.decisions import Decision, Decisions, Share
+from gitfed.model.decisions import Decision, Decisions, Rescheduling, Share
 from gitfed.model.fleet import ClusterFacts, NodeFacts, QuotaFacts, Reach
 from gitfed.model.keys import APPLIED_PLACEMENT
 from gitfed.model.plan import Gate, Plan
@@ -86,8 +86,8 @@ def test_the_more_urgent_goes_first() -> None:
     )  # fmt: skip
     plan = world.plan()
     assert (where(plan, "c"), where(plan, "b"), where(plan, "a")) == ("m=8", "m=8", "")
-    assert of(plan, "a").condition is not None
-    assert of(plan, "a").condition.reason == "Unschedulable"  # type: ignore[union-attr]
+    assert of(plan, "a").scheduled.condition is not None
+    assert of(plan, "a").scheduled.condition.reason == "Unschedulable"  # type: ignore[union-attr]
 
 
 def test_a_class_that_nobody_declares_counts_as_nothing_and_is_said() -> None:
@@ -125,7 +125,7 @@ def test_nodes_are_looked_at_one_by_one() -> None:
     nodes = tuple(NodeFacts(f"n{index}", {"cpu": "4", "pods": "10"}, {}, {}) for index in range(3))
     facts = ClusterFacts("a", resource_summary={"allocatable": {"cpu": "12", "pods": "30"}}, nodes=nodes)
     world = World([workload("big", 4, "3"), policy("p", ["big"], DYNAMIC)], {"a": facts})
-    condition = of(world.plan(), "big").condition
+    condition = of(world.plan(), "big").scheduled.condition
     assert condition is not None
     assert condition.message.endswith("Clusters available replicas 3 are not enough to schedule.")
 
@@ -156,7 +156,7 @@ def test_workloads_that_keep_apart_take_different_clusters() -> None:
     world = World([*(workload(name, 1, team="red") for name in names), one_each], {"x": "9", "y": "9"})
     plan = world.plan()
     assert (where(plan, "a"), where(plan, "b"), where(plan, "c")) == ("x=1", "y=1", "")
-    condition = of(plan, "c").condition
+    condition = of(plan, "c").scheduled.condition
     assert condition is not None
     assert condition.reason == "NoClusterFit"
 
@@ -185,7 +185,7 @@ def test_a_quota_refuses_what_does_not_fit_into_it() -> None:
     world = World([*(workload(name, 4) for name in names), policy("p", names), quota("6")], {"a": None})
     plan = world.plan()
     message = "FederatedResourceQuota(shop/all) exceeded for resource cpu: requested sum 8, limit 6."
-    condition = of(plan, "two").condition
+    condition = of(plan, "two").scheduled.condition
     assert (where(plan, "one"), where(plan, "two")) == ("a=4", "")
     assert condition is not None
     assert (condition.status, condition.reason, condition.message) == (False, "QuotaExceeded", message)
@@ -204,7 +204,7 @@ def test_each_resource_that_is_exceeded_is_a_gate_of_its_own() -> None:
     hungry = workload("two", 4)
     hungry["spec"]["template"]["spec"]["containers"][0]["resources"]["requests"]["memory"] = "1.5G"
     plan = World([workload("one", 4), hungry, policy("p", ["one", "two"]), both], {"a": None}).plan()
-    condition = of(plan, "two").condition
+    condition = of(plan, "two").scheduled.condition
     assert condition is not None
     said = "FederatedResourceQuota(shop/all) exceeded for resource"
     cpu, memory = f"{said} cpu: requested sum 8, limit 6.", f"{said} memory: requested sum 6G, limit 1Gi."
@@ -241,7 +241,7 @@ def test_a_refused_workload_stays_as_it_was() -> None:
     assert where(plan, "one") == "a=4"
     decision = of(plan, "one").decision
     assert decision is not None
-    assert decision.shares == (Share("a", 4),)
+    assert decision.scheduled.shares == (Share("a", 4),)
 
 
 def test_a_refused_workload_takes_no_room() -> None:
@@ -292,7 +292,7 @@ def test_a_rebalancer_places_a_workload_anew_and_only_once() -> None:
     assert where(moved, "one") == "a=2 b=6"
     decision = of(moved, "one").decision
     assert decision is not None
-    assert (decision.rebalancers, decision.last_scheduled) == (("spread",), asked.now)
+    assert (decision.rescheduling.rebalancers, decision.last_scheduled) == (("spread",), asked.now)
     served = replace(asked.after(moved), rooms={"a": "24", "b": "0"}, now=NOW + timedelta(hours=2))
     again = served.plan()
     assert of(again, "one").decision is decision
@@ -309,7 +309,7 @@ def test_a_rebalancer_of_a_workload_that_cannot_be_placed_writes_nothing_again()
     for hours in (1, 2):
         later = replace(wrong, now=NOW + timedelta(hours=hours))
         plan = later.plan(memo)
-        assert of(plan, "one").why == "unknown: the last decision stays"
+        assert of(plan, "one").reasons.why == "unknown: the last decision stays"
         assert plan == later.plan()
         assert of(plan, "one").decision is before
         wrong = later.after(plan)
@@ -324,16 +324,19 @@ def test_a_rebalancer_that_is_gone_is_forgotten_and_nothing_was_scheduled_for_th
     plan = replace(world, objects=objects, now=NOW + timedelta(hours=1)).plan()
     decision = of(plan, "one").decision
     assert decision is not None
-    assert (decision.rebalancers, decision.last_scheduled) == ((), NOW)
+    assert (decision.rescheduling.rebalancers, decision.last_scheduled) == ((), NOW)
 
 
 def test_who_was_served_is_recorded_with_the_decision() -> None:
-    decision = Decision(key("one"), "apps/v1", rebalancers=("first", "second"))
+    decision = Decision(key("one"), "apps/v1", rescheduling=Rescheduling(rebalancers=("first", "second")))
     document = bindings.to_document(decision)
     assert document["metadata"]["annotations"]["gitfed.io/rebalanced-by"] == "first,second"
     read = bindings.from_document(document)
-    assert read.rebalancers == decision.rebalancers
-    assert "annotations" not in bindings.to_document(replace(read, rebalancers=()))["metadata"]
+    assert read.rescheduling.rebalancers == decision.rescheduling.rebalancers
+    assert (
+        "annotations"
+        not in bindings.to_document(replace(read, rescheduling=replace(read.rescheduling, rebalancers=())))["metadata"]
+    )
 
 
 def test_a_workload_that_comes_after_its_rebalancer_is_not_placed_twice() -> None:
@@ -367,15 +370,19 @@ def test_a_workload_of_components_goes_where_a_whole_set_fits() -> None:
                     selectors=[{"apiVersion": "ray.io/v1", "kind": "RayCluster"}])  # fmt: skip
     plan = World([ray, wanted], {"a": "7", "b": "8"}, interpreter=Interpreter((Rays(), Native()))).plan()
     binding = plan.bindings[ObjectKey("ray.io", "RayCluster", "shop", "ray")]
-    assert (binding.shares, binding.replicas, len(binding.components)) == ((Share("b"),), None, 2)
-    assert binding.each == (("head", 2), ("worker", 2))
+    assert (binding.scheduled.shares, binding.scheduled.replicas, len(binding.scheduled.components)) == (
+        (Share("b"),),
+        None,
+        2,
+    )
+    assert binding.scheduled.each == (("head", 2), ("worker", 2))
     assert binding.decision is not None
     spec = bindings.to_document(binding.decision)["spec"]
     listed = [{"name": "head", "replicas": 2}, {"name": "worker", "replicas": 2}]
     assert spec["clusters"] == [{"name": "b", "components": listed}]
     assert spec["components"] == [{**one, "replicaRequirements": {"resourceRequest": {"cpu": "2"}}} for one in listed]
     read = bindings.from_document(bindings.to_document(binding.decision))
-    assert (read.each, read.components) == (binding.each, binding.components)
+    assert (read.scheduled.each, read.scheduled.components) == (binding.scheduled.each, binding.scheduled.components)
     again = plan_of_components(Decisions(bindings={binding.key: read}, repository_id="r"), "cluster 1-1")
     assert again.bindings[binding.key].decision is read
 
@@ -388,8 +395,8 @@ def plan_of_components(decisions: Decisions, wanted: str) -> Plan:
 
 
 def test_where_sets_are_not_counted_every_target_gets_all_and_lists_nothing() -> None:
-    (binding,) = (one for one in plan_of_components(ZERO, "cluster 1-2").bindings.values() if one.components)
-    assert ([share.cluster for share in binding.shares], binding.each) == (["a", "b"], ())
+    (binding,) = (one for one in plan_of_components(ZERO, "cluster 1-2").bindings.values() if one.scheduled.components)
+    assert ([share.cluster for share in binding.scheduled.shares], binding.scheduled.each) == (["a", "b"], ())
 
 
 def test_priorities_can_be_switched_off() -> None:
@@ -447,8 +454,8 @@ def test_planning_twice_changes_nothing(objects: list[Body], room: dict[str, str
     # What runs is in the facts of a real fleet; here they stay, so only what was placed is asked to stand.
     second = after.plan()
     for one, binding in first.bindings.items():
-        if binding.condition is not None and binding.condition.status:
-            assert second.bindings[one].shares == binding.shares
+        if binding.scheduled.condition is not None and binding.scheduled.condition.status:
+            assert second.bindings[one].scheduled.shares == binding.scheduled.shares
 
 
 @settings(max_examples=40, deadline=None)
@@ -479,13 +486,13 @@ def test_an_unrelated_cluster_may_go(objects: list[Body], room: dict[str, str]) 
     world = World(objects, room)
     plan = world.plan()
     after = world.after(plan)
-    used = {share.cluster for binding in plan.bindings.values() for share in binding.shares}
+    used = {share.cluster for binding in plan.bindings.values() for share in binding.scheduled.shares}
     for gone in set(CLUSTERS) - used:
         less = replace(after, rooms={name: cpu for name, cpu in room.items() if name != gone}).plan()
         for one, binding in plan.bindings.items():
-            divided = binding.replicas is not None and binding.why.startswith("divided")
-            if divided and binding.condition is not None and binding.condition.status:
-                assert less.bindings[one].shares == binding.shares
+            divided = binding.scheduled.replicas is not None and binding.reasons.why.startswith("divided")
+            if divided and binding.scheduled.condition is not None and binding.scheduled.condition.status:
+                assert less.bindings[one].scheduled.shares == binding.scheduled.shares
 
 
 def test_a_change_of_room_recomputes_only_what_goes_by_room() -> None:
@@ -564,7 +571,7 @@ def test_where_a_cluster_fails_only_its_reason_is_another_one_for_what_is_elsewh
     assert memo.recomputed == 0
     for name in names:
         assert of(after, name).decision is of(before, name).decision
-        one, other = ({told.cluster: told for told in of(plan, name).rejections} for plan in (before, after))
+        one, other = ({told.cluster: told for told in of(plan, name).reasons.rejections} for plan in (before, after))
         assert one.keys() == other.keys()
         assert {cluster for cluster in one if one[cluster] != other[cluster]} <= {"c"}
     # What filters by affinity says the same of `c`: the very same answer.

@@ -46,7 +46,9 @@ def test_a_workload_that_goes_around_stops_after_ten_decisions_and_that_is_told(
     assert changes(found) <= damper.MOST
     assert found[-1] == found[-30]
     assert SAID in stage.problems()
-    assert stage.binding.why == "stopped: decided 10 times within an hour although nothing it depends on changed"
+    assert (
+        stage.binding.reasons.why == "stopped: decided 10 times within an hour although nothing it depends on changed"
+    )
     assert len(stage.copies) >= 1
 
 
@@ -105,7 +107,7 @@ def test_what_is_edited_often_never_stops() -> None:
     for number in range(1, 40):
         stage.files["web.json"] = deployment("web", replicas=number)
         stage.at(number).turn(2)
-        assert stage.decision.replicas == number
+        assert stage.decision.scheduled.replicas == number
     assert not [text for text in stage.problems() if "stopped" in text]
 
 

@@ -28,13 +28,13 @@ def healthy(live: LiveState) -> LiveState:
 def recorded(story: Story, name: str) -> list[tuple[str, tuple[str, ...], tuple[str, ...]]]:
     """(owner, where it takes the object, where it still runs with it) as written down last."""
     decision = next((one for key, one in story.decisions.bindings.items() if key.name == name), None)
-    return [(one.owner.name, one.clusters, one.still_in) for one in decision.required_by] if decision else []
+    return [(one.owner.name, one.clusters, one.still_in) for one in decision.ownership.required_by] if decision else []
 
 
 def test_a_dependency_goes_where_its_workload_goes_and_needs_no_policy() -> None:
     plan = plan_of(read(BASE), empty())
     assert where(plan, "conf") == ["a", "b"]
-    assert of(plan, "conf").why == "needed by Deployment.apps/shop/web"
+    assert of(plan, "conf").reasons.why == "needed by Deployment.apps/shop/web"
     assert [(change.cluster, change.key.name) for change in sorted(plan.changes or (), key=lambda one: one.order)] == [
         ("a", "shop"), ("b", "shop"), ("a", "conf"), ("b", "conf"), ("a", "web"), ("b", "web"),
     ]  # fmt: skip
@@ -51,7 +51,7 @@ def test_a_dependency_with_a_policy_of_its_own_goes_to_both_in_one_binding() -> 
     assert where(plan, "conf") == ["a", "b", "c"]
     found = of(plan, "conf").decision
     assert found is not None
-    assert [share.cluster for share in found.shares] == ["c"]
+    assert [share.cluster for share in found.scheduled.shares] == ["c"]
     assert [share.cluster for share in found.targets] == ["a", "b", "c"]
 
 
@@ -91,7 +91,7 @@ def test_what_nobody_needs_any_more_goes_although_its_template_stays() -> None:
     story = Story(BASE)
     story.push(web=workload("web", replicas=2))
     first = story.turn(Health.IN_PROGRESS)  # the workload is written without the reference
-    assert of(first, "conf").why == "nobody needs it any more"
+    assert of(first, "conf").reasons.why == "nobody needs it any more"
     assert acts(first) == [("update", "a", "web"), ("update", "b", "web")]
     assert acts(story.turn()) == []  # until its new version is healthy
     story.live = healthy(story.live)
@@ -239,7 +239,7 @@ def test_those_that_need_it_say_how_it_is_treated_and_a_disagreement_is_said() -
     other = taking("job", ["c"], conflictResolution="Overwrite", preserveResourcesOnDeletion=True)
     files = {**BASE, "job.json": workload("job", "conf"), "p-job.json": other}
     plan = plan_of(read(files), empty())
-    assert (of(plan, "conf").overwrite, of(plan, "conf").preserve) == (True, True)
+    assert (of(plan, "conf").terms.overwrite, of(plan, "conf").terms.preserve) == (True, True)
     said = [problem.message for problem in plan.problems if "conf" in problem.message]
     assert said == [
         "ConfigMap/shop/conf: the policies of those that need it disagree about conflictResolution",
@@ -251,7 +251,7 @@ def test_a_binding_of_karmada_that_names_no_resource_is_read() -> None:
     document = bindings.to_document(Story(BASE).decisions.bindings[of(Story(BASE).plan(), "conf").key])
     entry = {"namespace": "shop", "name": "web-deployment", "clusters": [{"name": "a"}]}
     document = {**document, "spec": {**document["spec"], "requiredBy": [entry, "nonsense"]}}
-    found = bindings.from_document(document).required_by
+    found = bindings.from_document(document).ownership.required_by
     assert [(one.owner.name, one.clusters) for one in found] == [("web-deployment", ("a",))]
     assert isinstance(found[0], Dependent)
 
@@ -259,7 +259,11 @@ def test_a_binding_of_karmada_that_names_no_resource_is_read() -> None:
 def test_a_rebuilt_state_takes_nothing_away() -> None:
     story = Story(BASE)
     rebuilt = {
-        key: replace(one, policy=None, required_by=(), shares=of(story.plan(), key.name).shares)
+        key: replace(
+            one,
+            scheduled=replace(one.scheduled, policy=None, shares=of(story.plan(), key.name).scheduled.shares),
+            ownership=replace(one.ownership, required_by=()),
+        )
         for key, one in story.decisions.bindings.items()
     }
     story.decisions = replace(story.decisions, bindings=rebuilt)

@@ -21,7 +21,7 @@ def placed(room_of_b: str = "0", **rooms: str) -> World:
     objects = [workload("web", 10), policy("p", ["web"], DYNAMIC)]
     world = World(objects, {"a": "10", "b": "0"})
     world = world.after(world.plan())
-    assert sum(share.replicas or 0 for share in world.decisions.bindings[key("web")].shares) == 10
+    assert sum(share.replicas or 0 for share in world.decisions.bindings[key("web")].scheduled.shares) == 10
     return replace(world, rooms={"a": "0", "b": room_of_b, **rooms}, now=LATER)
 
 
@@ -34,12 +34,15 @@ def test_what_found_no_node_is_placed_where_there_is_room() -> None:
     plan = replace(world, decisions=trimmed(world, a=Stuck(7, 3))).plan()
     binding = of(plan, "web")
     assert where(plan, "web") == "a=7 b=3"
-    assert binding.why == "no node for 3 in a: placed anew"
+    assert binding.reasons.why == "no node for 3 in a: placed anew"
     assert binding.decision is not None
     assert binding.decision.last_scheduled == LATER
-    assert binding.decision.descheduled is not None
-    assert (binding.decision.descheduled.at, binding.decision.descheduled.message) == (LATER, SAID)
-    assert binding.decision.undone is None
+    assert binding.decision.rescheduling.descheduled is not None
+    assert (binding.decision.rescheduling.descheduled.at, binding.decision.rescheduling.descheduled.message) == (
+        LATER,
+        SAID,
+    )
+    assert binding.decision.rescheduling.undone is None
 
 
 def test_planning_again_changes_nothing() -> None:
@@ -56,13 +59,13 @@ def test_the_reason_stays_on_record_until_the_next_decision() -> None:
     decision = after.after(after.plan()).decisions.bindings[key("web")]
     document = bindings.to_document(decision)
     assert document["metadata"]["annotations"]["gitfed.io/descheduled"] == f"2026-03-01T12:10:00Z {SAID}"
-    assert bindings.from_document(document).descheduled == decision.descheduled
+    assert bindings.from_document(document).rescheduling.descheduled == decision.rescheduling.descheduled
     read = replace(world, decisions=replace(world.decisions, bindings={key("web"): bindings.from_document(document)}))
     assert of(read.plan(), "web").decision is read.decisions.bindings[key("web")]
     objects = [workload("web", 11), policy("p", ["web"], DYNAMIC)]
     grown = of(replace(read, objects=objects).plan(), "web").decision
     assert grown is not None
-    assert grown.descheduled is None
+    assert grown.rescheduling.descheduled is None
     assert "gitfed.io/descheduled" not in bindings.to_document(grown)["metadata"]["annotations"]
 
 
@@ -71,7 +74,7 @@ def test_without_a_better_place_nothing_moves_and_nothing_is_written() -> None:
     plan = replace(world, decisions=trimmed(world, a=Stuck(7, 3))).plan()
     assert where(plan, "web") == "a=10"
     assert of(plan, "web").decision is world.decisions.bindings[key("web")]
-    assert of(plan, "web").condition == world.decisions.bindings[key("web")].condition
+    assert of(plan, "web").scheduled.condition == world.decisions.bindings[key("web")].scheduled.condition
 
 
 def test_older_facts_do_not_send_them_back_to_where_no_node_was_found() -> None:

@@ -62,11 +62,11 @@ def test_shares_follow_from_the_printed_numbers(data: st.DataObject) -> None:
             assert shown is not None
             if (numbers := printed(shown)) is not None:
                 found, amounts, last = numbers
-                shares = {share.cluster: share.replicas for share in binding.shares if share.replicas}
+                shares = {share.cluster: share.replicas for share in binding.scheduled.shares if share.replicas}
                 assert by_hand(found, amounts, last=last) == shares
-            elif binding.condition is not None and binding.condition.status:
+            elif binding.scheduled.condition is not None and binding.scheduled.condition.status:
                 assert before is not None, "what is decided for the first time is told"
-                assert before.shares == binding.shares
+                assert before.scheduled.shares == binding.scheduled.shares
         past = decided(plan, past)
 
 
@@ -108,7 +108,7 @@ def test_what_others_of_the_plan_take_is_not_told_as_room() -> None:
     candidates = clusters.candidates(repo, fleet.clusters, plan)
     shown = explanations.explain(key, plan, repo, candidates, None, turn=memo.room.turn)["placement"]
     assert shown is not None
-    api = {share.cluster: share.replicas or 0 for share in plan.bindings[key._replace(name="api")].shares}
+    api = {share.cluster: share.replicas or 0 for share in plan.bindings[key._replace(name="api")].scheduled.shares}
     rooms = {one["name"]: one["room"] for one in shown["clusters"]}
     alone = {"a": 6, "b": 20, "c": 10}
     assert {name: room - api.get(name, 0) for name, room in alone.items()} == {

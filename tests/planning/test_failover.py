@@ -49,11 +49,11 @@ def test_a_dead_cluster_is_tainted_after_the_timeout_and_left_after_the_tolerati
         "producer": "TaintManager", "creationTimestamp": "2026-03-01T12:10:35Z",
     }  # fmt: skip
     stage.at(640).turn()
-    assert (stage.tasks, stage.decision.released, stage.copies) == ([], ("m1",), ["m1", "m2"])
+    assert (stage.tasks, stage.decision.failover.released, stage.copies) == ([], ("m1",), ["m1", "m2"])
     stage.at(2000).recover("m1").turn()
     assert (stage.taints("m1"), stage.copies) == ([], ["m2"])
     stage.turn()
-    assert stage.decision.released == ()
+    assert stage.decision.failover.released == ()
     assert stage.where == "m2=2"
 
 
@@ -159,9 +159,9 @@ def test_several_clusters_that_fail_in_a_row() -> None:
     stage.at(1300).turn()
     assert (stage.where, stage.tasks) == ("m3=2", ["m2"])
     stage.at(1301).turn()
-    assert (stage.tasks, stage.decision.released) == ([], ("m1", "m2"))
+    assert (stage.tasks, stage.decision.failover.released) == ([], ("m1", "m2"))
     stage.at(1400).recover("m1", "m2").turn(2)
-    assert (stage.copies, stage.decision.released) == (["m3"], ())
+    assert (stage.copies, stage.decision.failover.released) == (["m3"], ())
 
 
 # -- where there is nowhere to go -----------------------------------------------------------------------------------
@@ -181,7 +181,7 @@ def test_where_no_cluster_is_left_the_old_object_stays_and_says_so_until_there_i
         "Deployment.apps/shop/web: should leave m1, and nothing can take it: 0/2 clusters are available: "
         "1 cluster(s) had untolerated taint {closed:NoSchedule}, 1 cluster(s) is in the process of eviction."
     )
-    assert stage.binding.why == "should leave m1: nothing can take it"
+    assert stage.binding.reasons.why == "should leave m1: nothing can take it"
     stage.at(9000).turn()
     assert stage.where == "m1=2"
     stage.files["clusters/m2.json"] = cluster("m2")
@@ -193,7 +193,15 @@ def test_what_lost_its_targets_after_an_eviction_keeps_its_old_copy() -> None:
     stage = evicted(clusters=2)
     stage.slow.add("m2")
     stage.turn()
-    stage.decisions = replace(stage.decisions, bindings={WEB: replace(stage.decision, shares=(), condition=None)})
+    stage.decisions = replace(
+        stage.decisions,
+        bindings={
+            WEB: replace(
+                stage.decision,
+                scheduled=replace(stage.decision.scheduled, shares=(), condition=None),
+            )
+        },
+    )
     stage.files["clusters/m2.json"] = cluster("m2", taints=[{"key": "closed", "effect": "NoSchedule"}])
     stage.at(5000).turn()
     assert stage.tasks == ["m1"]
@@ -207,11 +215,13 @@ def test_a_divided_workload_moves_only_what_was_in_the_failed_cluster() -> None:
     stage.at(35).fail("m1").turn()
     stage.at(335).turn()
     stage.at(635).turn()
-    assert sum(share.replicas or 0 for share in stage.decision.shares) == 9
-    assert {share.cluster for share in stage.decision.shares} == {"m2", "m3"}
+    assert sum(share.replicas or 0 for share in stage.decision.scheduled.shares) == 9
+    assert {share.cluster for share in stage.decision.scheduled.shares} == {"m2", "m3"}
     stage.at(640).turn(2)
     stage.at(900).recover("m1").turn(2)
-    assert {share.cluster for share in stage.decision.shares} == {"m2", "m3"}, "divided work does not come back"
+    assert {share.cluster for share in stage.decision.scheduled.shares} == {"m2", "m3"}, (
+        "divided work does not come back"
+    )
     assert stage.copies == ["m2", "m3"]
 
 
@@ -339,7 +349,7 @@ def test_the_review_of_a_task(task: dict[str, Any], age: int, healthy: bool, kep
     stage.turn()
     raw = {"fromCluster": "m3", "reason": "TaintUntolerated", "producer": "TaintManager",
            "creationTimestamp": "2026-03-01T12:00:00Z", **task}  # fmt: skip
-    decision = replace(stage.decision, evictions=(EvictionTask("m3", raw),))
+    decision = replace(stage.decision, failover=replace(stage.decision.failover, evictions=(EvictionTask("m3", raw),)))
     stage.decisions = replace(stage.decisions, bindings={WEB: decision})
     if not healthy:
         stage.slow.add("m1")
@@ -353,7 +363,9 @@ def test_a_task_without_a_time_gets_one_and_one_from_the_future_too() -> None:
     stage.slow.add("m1")
     for written in ({}, {"creationTimestamp": "not a time"}, {"creationTimestamp": "2030-01-01T00:00:00Z"}):
         raw = {"fromCluster": "m3", "reason": "TaintUntolerated", **written}
-        decision = replace(stage.decision, evictions=(EvictionTask("m3", raw),))
+        decision = replace(
+            stage.decision, failover=replace(stage.decision.failover, evictions=(EvictionTask("m3", raw),))
+        )
         stage.decisions = replace(stage.decisions, bindings={WEB: decision})
         stage.at(10).turn()
         assert stage.task("m3").raw["creationTimestamp"] == "2026-03-01T12:00:10Z"
@@ -363,7 +375,10 @@ def test_a_target_that_a_hand_written_task_leaves_is_no_target() -> None:
     """Karmada: scheduling §8: listed and evicting: removed."""
     stage = Stage(placement=DIVIDED, replicas=4, clusters=2)
     stage.turn()
-    decision = replace(stage.decision, evictions=(EvictionTask("m1", {"fromCluster": "m1"}),))
+    decision = replace(
+        stage.decision,
+        failover=replace(stage.decision.failover, evictions=(EvictionTask("m1", {"fromCluster": "m1"}),)),
+    )
     stage.decisions = replace(stage.decisions, bindings={WEB: decision})
     stage.at(10).turn()
     assert stage.where == "m2=4"
@@ -377,7 +392,7 @@ def test_evictions_are_not_held_by_the_gate_for_moves() -> None:
     stage.at(635)
     plan = stage.turn()
     assert [gate.name for gate in plan.gates if gate.held] == []
-    assert {share.cluster for share in stage.decision.shares} == {"m2", "m3"}
+    assert {share.cluster for share in stage.decision.scheduled.shares} == {"m2", "m3"}
 
 
 # -- Directly ---------------------------------------------------------------------------------------------------------
@@ -426,9 +441,9 @@ def test_directly_without_confirmation_only_if_the_setting_says_so() -> None:
     assert (stage.copies, stage.due()) == (["m1"], 935)
     stage.at(935).turn()
     assert stage.copies == ["m1", "m2"]
-    assert stage.decision.cleared == ("m1",)
+    assert stage.decision.failover.cleared == ("m1",)
     stage.at(936).restart().turn()
-    assert (stage.tasks, stage.decision.released) == ([], ("m1",))
+    assert (stage.tasks, stage.decision.failover.released) == ([], ("m1",))
 
 
 # -- applications ----------------------------------------------------------------------------------------------------
@@ -465,7 +480,7 @@ def test_what_a_dead_cluster_last_said_of_a_workload_counts_for_nothing() -> Non
     stage.at(10).turn()
     stage.fail("m1").turn()
     stage.at(200).turn()
-    assert (stage.where, stage.decision.unhealthy) == ("m1=2", ())
+    assert (stage.where, stage.decision.failover.unhealthy) == ("m1=2", ())
 
 
 def test_never_keeps_the_old_copy_until_somebody_lets_it_go() -> None:
@@ -476,7 +491,10 @@ def test_never_keeps_the_old_copy_until_somebody_lets_it_go() -> None:
     stage.at(90_000).turn()
     assert (stage.where, stage.copies, stage.tasks) == ("m2=2", ["m1", "m2"], ["m1"])
     task = EvictionTask("m1", {**stage.task("m1").raw, "suppressDeletion": False})
-    stage.decisions = replace(stage.decisions, bindings={WEB: replace(stage.decision, evictions=(task,))})
+    stage.decisions = replace(
+        stage.decisions,
+        bindings={WEB: replace(stage.decision, failover=replace(stage.decision.failover, evictions=(task,)))},
+    )
     stage.at(90_001).turn()
     assert (stage.copies, stage.tasks) == (["m2"], [])
 
@@ -534,16 +552,16 @@ def test_whatever_happens_there_is_a_copy_or_a_reason(
                 stage.healthy[name] = None
         stage.turn()
         assert stage.copies or stage.binding.awaits_deletion
-        assert {share.cluster for share in stage.decision.shares}.isdisjoint(stage.tasks)
+        assert {share.cluster for share in stage.decision.scheduled.shares}.isdisjoint(stage.tasks)
         if divided:
-            assert sum(share.replicas or 0 for share in stage.decision.shares) == 7
+            assert sum(share.replicas or 0 for share in stage.decision.scheduled.shares) == 7
     stage.slow.clear()
     stage.healthy.clear()
     stage.recover(*[name for name in stage.names if stage.reach[name] is not Reach.READY])
     for step in range(4):
         stage.at(now + 100 * (step + 1)).turn()
-    assert stage.copies == sorted(share.cluster for share in stage.decision.shares)
-    assert (stage.tasks, stage.decision.released, stage.decision.cleared) == ([], (), ())
+    assert stage.copies == sorted(share.cluster for share in stage.decision.scheduled.shares)
+    assert (stage.tasks, stage.decision.failover.released, stage.decision.failover.cleared) == ([], (), ())
 
 
 def test_two_builds_at_one_moment_decide_the_same_and_a_second_adds_nothing() -> None:
@@ -570,7 +588,9 @@ def test_the_time_of_a_record_may_lie_in_the_future() -> None:
 def test_a_name_for_a_share_that_is_nowhere_declared_moves_nothing() -> None:
     stage = Stage(clusters=2)
     stage.turn()
-    decision = replace(stage.decision, shares=(Share("m1", 2), Share("gone", 2)))
+    decision = replace(
+        stage.decision, scheduled=replace(stage.decision.scheduled, shares=(Share("m1", 2), Share("gone", 2)))
+    )
     stage.decisions = replace(stage.decisions, bindings={WEB: decision})
     stage.files["web.json"] = deployment("web", replicas=2)
     stage.at(10).turn()
@@ -614,7 +634,7 @@ def died(stage: Stage, cluster: str, at: int) -> Stage:
 
 def test_state_is_written_down_before_the_cluster_dies_and_goes_with_the_work() -> None:
     stage = stateful()
-    assert stage.decision.preserved == (("m1", (("job", "5f3"),)),)
+    assert stage.decision.failover.preserved == (("m1", (("job", "5f3"),)),)
     stage.status.clear()
     died(stage.restart(), "m1", 35)
     assert (stage.where, stage.copies) == ("m2=2", ["m1", "m2"])
@@ -624,7 +644,7 @@ def test_state_is_written_down_before_the_cluster_dies_and_goes_with_the_work() 
     assert stage.tasks == []
     stage.restart().at(3000).recover("m1").turn(2)
     assert (stage.copies, stage.labels("m2")) == (["m2"], {"job": "5f3"}), "kept as long as the failover stands"
-    assert stage.decision.injected == (("m2", (("job", "5f3"),)),)
+    assert stage.decision.failover.injected == (("m2", (("job", "5f3"),)),)
 
 
 def test_an_override_neither_sees_nor_changes_the_state_that_came_with_a_failover() -> None:
@@ -646,7 +666,10 @@ def test_a_task_without_a_time_gets_one_before_it_is_judged() -> None:
     stage = Stage()
     stage.turn()
     task = EvictionTask("m4", {"fromCluster": "m4", "reason": "Mine", "producer": "me", "suppressDeletion": False})
-    stage.decisions = replace(stage.decisions, bindings={WEB: replace(stage.decision, evictions=(task,))})
+    stage.decisions = replace(
+        stage.decisions,
+        bindings={WEB: replace(stage.decision, failover=replace(stage.decision.failover, evictions=(task,)))},
+    )
     stage.at(10).turn()
     assert stage.task("m4").created == START + timedelta(seconds=10)
     stage.at(11).turn()
@@ -681,7 +704,7 @@ def test_state_is_not_injected(failover: dict[str, Any], options: dict[str, Any]
     stage.at(2).turn()
     died(stage, "m1", 35)
     assert "m1" not in stage.where
-    assert all(stage.labels(share.cluster) == {} for share in stage.decision.shares)
+    assert all(stage.labels(share.cluster) == {} for share in stage.decision.scheduled.shares)
 
 
 def test_a_path_that_leads_nowhere_is_reported_early_and_keeps_the_work_in_place() -> None:
@@ -704,7 +727,7 @@ def test_a_status_that_lost_its_value_does_not_take_the_last_one_away() -> None:
     stage = stateful()
     stage.status["m1"] = {"jobStatus": {}}
     stage.at(10).turn()
-    assert stage.decision.preserved == (("m1", (("job", "5f3"),)),)
+    assert stage.decision.failover.preserved == (("m1", (("job", "5f3"),)),)
 
 
 def test_an_application_failover_takes_the_state_of_that_moment_elsewhere() -> None:
@@ -733,7 +756,7 @@ def test_spoiled_notes_of_a_failover_are_as_good_as_none() -> None:
     stage.decisions = replace(stage.decisions, bindings={WEB: bindings.from_document(document)})
     stage.at(1000).turn()
     assert stage.where == "m2=2"
-    assert (stage.decision.preserved, stage.decision.unhealthy) == ((), ())
+    assert (stage.decision.failover.preserved, stage.decision.failover.unhealthy) == ((), ())
 
 
 # -- clusters that lie -----------------------------------------------------------------------------------------------
@@ -748,7 +771,7 @@ def test_a_cluster_that_answers_but_refuses_every_write_is_no_failed_cluster() -
     for hours in range(1, 48):
         stage.at(3600 * hours).turn()
     assert (stage.tasks, stage.taints("m1")) == ([], [])
-    assert [share.cluster for share in stage.decision.shares] == ["m1", "m2", "m3", "m4"]
+    assert [share.cluster for share in stage.decision.scheduled.shares] == ["m1", "m2", "m3", "m4"]
 
 
 def test_work_refused_by_its_new_cluster_keeps_its_old_object_until_the_timeout() -> None:
@@ -789,7 +812,7 @@ def test_nobody_waits_for_a_cluster_whose_file_is_gone() -> None:
     stage.at(700).turn(2)
     assert (stage.copies, stage.binding.awaits_deletion) == (["m1", "m2"], ())
     stage.at(701).turn()
-    assert (stage.tasks, stage.decision.released) == ([], ())
+    assert (stage.tasks, stage.decision.failover.released) == ([], ())
     assert "m1" not in stage.decisions.clusters
 
 
@@ -816,7 +839,7 @@ def test_a_taint_policy_of_the_milder_kind_closes_a_cluster_for_new_work_alone()
     stage.files["api.json"] = deployment("api")
     stage.at(20).turn()
     [api] = [one for key, one in stage.decisions.bindings.items() if key.name == "api"]
-    assert [share.cluster for share in api.shares] == ["m3"]
+    assert [share.cluster for share in api.scheduled.shares] == ["m3"]
 
 
 def test_an_error_of_many_lines_is_recorded_as_one_that_is_not_too_long() -> None:
@@ -854,7 +877,7 @@ def test_what_left_when_its_toleration_ended_does_not_come_back_to_the_taint() -
         stage.at(second).turn()
         assert stage.where == "m2=2"
     assert (stage.tasks, stage.copies) == ([], ["m2"])
-    [rejection] = stage.binding.rejections
+    [rejection] = stage.binding.reasons.rejections
     assert tuple(rejection)[:2] == ("m1", "cluster(s) had a taint that was tolerated for a while, which is over")
     assert rejection.barred
     stage.files["clusters/m1.json"] = cluster("m1", region="r-m1")

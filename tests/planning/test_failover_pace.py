@@ -16,12 +16,12 @@ def crowd(count: int, **options: Any) -> Stage:
     settled = settings(failover={"maxEvictionsPerMinute": 2})
     stage = Stage(files={**more, "gitfed.json": settled}, placement=pinned, **options)
     stage.turn()
-    assert all(share.cluster == "m1" for one in stage.decisions.bindings.values() for share in one.shares)
+    assert all(share.cluster == "m1" for one in stage.decisions.bindings.values() for share in one.scheduled.shares)
     return stage
 
 
 def left(stage: Stage) -> list[str]:
-    return sorted(key.name for key, one in stage.decisions.bindings.items() if one.shares[0].cluster == "m2")
+    return sorted(key.name for key, one in stage.decisions.bindings.items() if one.scheduled.shares[0].cluster == "m2")
 
 
 def test_with_a_pace_so_many_leave_in_one_minute_and_a_restart_begins_no_new_one() -> None:

@@ -196,7 +196,7 @@ def test_a_copy_that_was_never_seen_is_not_healthy() -> None:
 def leaving(stage: Stage) -> None:
     """There is a task to leave m3, made when the clock began."""
     raw = {"fromCluster": "m3", "reason": "TaintUntolerated", "creationTimestamp": "2026-03-01T12:00:00Z"}
-    decision = replace(stage.decision, evictions=(EvictionTask("m3", raw),))
+    decision = replace(stage.decision, failover=replace(stage.decision.failover, evictions=(EvictionTask("m3", raw),)))
     stage.decisions = replace(stage.decisions, bindings={**stage.decisions.bindings, WEB: decision})
 
 

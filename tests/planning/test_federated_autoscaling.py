@@ -63,7 +63,7 @@ def test_nothing_is_taken_over_while_the_state_is_not_known() -> None:
     world = Stage(2, {"load.json": load()}, placement=DIVIDED)
     world.turn()
     world.decisions = replace(world.decisions, known=False, looks={HPA: decided(world, 6)})
-    assert world.build().bindings[WEB].replicas == 2
+    assert world.build().bindings[WEB].scheduled.replicas == 2
 
 
 INNER = json.dumps({
@@ -105,7 +105,7 @@ def test_what_contradicts_is_said_and_decides_nothing(files: dict[str, str], mes
     assert message in world.problems()
     looked(world, decided(world, 6))
     assert world.plan is not None
-    assert world.plan.bindings[WEB].replicas == 2
+    assert world.plan.bindings[WEB].scheduled.replicas == 2
 
 
 def test_an_autoscaler_that_only_a_cluster_has_is_said() -> None:

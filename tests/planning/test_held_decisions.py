@@ -101,8 +101,8 @@ def test_the_next_decision_is_shown_beside_the_one_in_force() -> None:
     plan = held(made := stage())
     waiting = plan.held_decisions[WEB]
     assert waiting.gate == "moved replicas"
-    assert [share.cluster for share in waiting.binding.shares] == ["m2"]
-    assert [share.cluster for share in plan.bindings[WEB].shares] == ["m1"]
+    assert [share.cluster for share in waiting.binding.scheduled.shares] == ["m2"]
+    assert [share.cluster for share in plan.bindings[WEB].scheduled.shares] == ["m1"]
     assert plan.wanted(WEB) is waiting.binding
     assert {(one.cluster, one.gate) for one in plan.changes or () if one.key == WEB} == {
         ("m1", "moved replicas"), ("m2", "moved replicas"),
@@ -169,7 +169,11 @@ def test_an_eviction_that_began_before_comes_to_its_end() -> None:
 
 def test_state_that_a_failover_brought_stays_on_a_copy_that_cannot_be_decided() -> None:
     made = stage()
-    before = replace(made.decision, injected=(("m1", (("state", "7"),)),), scheduling_suspended=True)
+    before = replace(
+        made.decision,
+        failover=replace(made.decision.failover, injected=(("m1", (("state", "7"),)),)),
+        scheduling_suspended=True,
+    )
     made.decisions = replace(made.decisions, bindings={WEB: before})
     made.turn()
     assert made.labels("m1")["state"] == "7"

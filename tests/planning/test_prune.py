@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from gitfed.model.base import ClusterName, ObjectKey
-from gitfed.model.decisions import Decision, Share
+from gitfed.model.decisions import Decision, Scheduled, Share
 from gitfed.model.fleet import ClusterLive, Health, LiveObject
 from gitfed.model.plan import Action, Change
 from gitfed.model.reason import ReasonCode
@@ -14,7 +14,7 @@ from gitfed.planning.objects import prune
 KEY = ObjectKey("apps", "Deployment", "shop", "web")
 A = ClusterName("a")
 COPY = LiveObject(KEY, A, "uid", "7", ours=True, body={"apiVersion": "apps/v1", "metadata": {}})
-DECIDED = Decision(KEY, "apps/v1beta2", (Share(A, 1),))
+DECIDED = Decision(KEY, "apps/v1beta2", Scheduled((Share(A, 1),)))
 
 
 def leaver(live: LiveObject, past: Decision | None) -> Change:
@@ -33,7 +33,7 @@ def test_a_copy_is_removed_by_the_version_that_was_decided() -> None:
 
 
 def test_a_copy_whose_template_said_that_it_stays_is_kept() -> None:
-    change = leaver(COPY, replace(DECIDED, kept=True))
+    change = leaver(COPY, replace(DECIDED, ownership=replace(DECIDED.ownership, kept=True)))
     assert (change.action, change.reason.code) == (Action.KEEP, ReasonCode.PRUNE_DISABLED)
 
 

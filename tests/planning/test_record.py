@@ -12,6 +12,6 @@ def test_what_has_no_replicas_is_bound_without_a_number() -> None:
     placed = policy("conf", ["a"], MAPS)
     found = Story({**BASE, "p-conf.json": placed}).plan().bindings
     conf = found[ObjectKey("", "ConfigMap", "shop", "conf")]
-    assert (found[WEB].replicas, conf.replicas) == (1, None)
+    assert (found[WEB].scheduled.replicas, conf.scheduled.replicas) == (1, None)
     assert conf.decision is not None
-    assert conf.decision.replicas is None
+    assert conf.decision.scheduled.replicas is None

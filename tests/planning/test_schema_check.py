@@ -66,7 +66,7 @@ def after(plan: Plan) -> Decisions:
 
 
 def placed(plan: Plan) -> dict[str, int | None]:
-    return {share.cluster: share.replicas for share in plan.bindings[WEB].shares}
+    return {share.cluster: share.replicas for share in plan.bindings[WEB].scheduled.shares}
 
 
 def sent(plan: Plan) -> list[str]:

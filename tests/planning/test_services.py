@@ -22,11 +22,11 @@ SERVICES = (("v1", "Service"),)
 
 
 def clusters_of(plan: Plan, key: ObjectKey) -> list[str]:
-    return [share.cluster for share in plan.bindings[key].shares]
+    return [share.cluster for share in plan.bindings[key].scheduled.shares]
 
 
 def routes_of(repo: RepoSnapshot, plan: Plan) -> list[tuple[str, str, list[str], list[str]]]:
-    placed = {key: [share.cluster for share in one.shares] for key, one in plan.bindings.items()}
+    placed = {key: [share.cluster for share in one.scheduled.shares] for key, one in plan.bindings.items()}
     return [
         (one.source.name, one.target.name, sorted(one.providers), sorted(one.consumers))
         for one in routes.of(repo, placed)
@@ -46,10 +46,10 @@ def test_a_service_goes_to_its_providers_and_its_consumers() -> None:
     plan = plan_of(repo, empty())
     binding = plan.bindings[WEB]
     assert clusters_of(plan, WEB) == ["a", "b"]
-    assert (binding.policy, [str(one) for one in binding.losers]) == (
+    assert (binding.scheduled.policy, [str(one) for one in binding.reasons.losers]) == (
         PolicyRef("MultiClusterService", "shop", "web"), []
     )  # fmt: skip
-    assert [one.cluster for one in binding.rejections] == ["c"]
+    assert [one.cluster for one in binding.reasons.rejections] == ["c"]
     assert routes_of(repo, plan) == [("web", "web", ["a"], ["b"])]
 
 
@@ -84,7 +84,7 @@ def test_it_comes_before_any_policy_that_selects_the_service() -> None:
     )  # fmt: skip
     plan = plan_of(repo, empty())
     assert (clusters_of(plan, WEB), clusters_of(plan, WEB._replace(name="other"))) == (["a", "b"], ["c"])
-    assert plan.bindings[WEB].losers == (PolicyRef("PropagationPolicy", "shop", "all"),)
+    assert plan.bindings[WEB].reasons.losers == (PolicyRef("PropagationPolicy", "shop", "all"),)
 
 
 @pytest.mark.parametrize(
@@ -104,7 +104,7 @@ def test_the_service_behind_an_import_goes_where_the_import_goes() -> None:
     repo = read(exported())
     plan = plan_of(repo, empty())
     assert clusters_of(plan, DERIVED) == ["b", "c"]
-    assert plan.bindings[DERIVED].policy == PolicyRef("ServiceImport", "shop", "web")
+    assert plan.bindings[DERIVED].scheduled.policy == PolicyRef("ServiceImport", "shop", "web")
     [rendered] = plan.rendered[DERIVED]
     assert rendered.body["spec"] == {"type": "ClusterIP", "ports": [{"name": "http", "port": 80}]}
     assert routes_of(repo, plan) == [("web", "derived-web", ["a", "b"], ["b", "c"])]
@@ -149,7 +149,9 @@ def test_pulled_clusters_provide_and_consume_as_others_do() -> None:
     for repo in (read(files), read({**files, "clusters/b.json": cluster("b", syncMode="Pull")})):
         plan = plan_of(repo, empty())
         found.append(
-            routes.of(repo, {key: [share.cluster for share in one.shares] for key, one in plan.bindings.items()})
+            routes.of(
+                repo, {key: [share.cluster for share in one.scheduled.shares] for key, one in plan.bindings.items()}
+            )
         )
     assert found[0] == found[1]
     assert found[0]
@@ -157,7 +159,9 @@ def test_pulled_clusters_provide_and_consume_as_others_do() -> None:
 
 def test_a_cluster_that_left_provides_nothing_unless_its_file_cannot_be_read() -> None:
     repo = read(exported())
-    placed = {key: [share.cluster for share in one.shares] for key, one in plan_of(repo, empty()).bindings.items()}
+    placed = {
+        key: [share.cluster for share in one.scheduled.shares] for key, one in plan_of(repo, empty()).bindings.items()
+    }
     left = {name: one for name, one in repo.clusters.items() if name != "a"}
     lost = UnreadFile("clusters/a.json", "broken", (Possible(frozenset({"Cluster"}), None, None),))
     for unread, providers in (((), ["b"]), ((lost,), ["a", "b"])):

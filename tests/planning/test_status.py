@@ -9,7 +9,7 @@ from typing import Any
 from gitfed.interpret.native import Native
 from gitfed.interpret.registry import Interpreter
 from gitfed.model.base import BindingId, Body, Commit, ObjectKey, Origin
-from gitfed.model.decisions import Decision, EvictionTask, PolicyRef, Share
+from gitfed.model.decisions import Decision, EvictionTask, FailoverState, PolicyRef, Scheduled, Share
 from gitfed.model.fleet import ClusterLive, Health, InventoryEntry, LiveObject
 from gitfed.model.plan import Binding
 from gitfed.model.status import BindingStatus
@@ -26,11 +26,9 @@ TEMPLATE: Body = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"n
                   "spec": {"replicas": 3}}  # fmt: skip
 
 
-def binding(*clusters: str, **fields: Any) -> Binding:
-    shares = tuple(Share(name, 3) for name in clusters)
-    return replace(
-        Binding(BindingId("b"), KEY, "apps/v1", Origin("web.yaml"), POLICY, shares, 3, None), **fields
-    )  # fmt: skip
+def binding(*clusters: str, policy: PolicyRef | None = POLICY, decision: Decision | None = None) -> Binding:
+    scheduled = Scheduled(tuple(Share(name, 3) for name in clusters), policy, replicas=3)
+    return Binding(BindingId("b"), KEY, "apps/v1", Origin("web.yaml"), scheduled, decision=decision)
 
 
 def live(cluster: str, *, available: int = 3, ours: bool = True) -> LiveObject:
@@ -140,7 +138,7 @@ def test_a_gracefully_evicted_object_is_expected_and_a_purged_one_is_not() -> No
         EvictionTask("b", {"fromCluster": "b", "purgeMode": "Gracefully"}),
         EvictionTask("c", {"fromCluster": "c", "purgeMode": "Directly"}),
     )
-    one = binding("a", decision=Decision(KEY, "apps/v1", evictions=tasks))
+    one = binding("a", decision=Decision(KEY, "apps/v1", failover=FailoverState(evictions=tasks)))
     assert [copy.cluster for copy in of(one, [live("a"), live("b"), live("c")]).copies] == ["a", "b"]
 
 

@@ -241,7 +241,7 @@ class Walk:
             if name in self.repository.templates:
                 has = {
                     (one.owner.name, where, takes)
-                    for one in (decision.required_by if decision is not None else ())
+                    for one in (decision.ownership.required_by if decision is not None else ())
                     for takes, clusters in ((True, one.clusters), (False, one.still_in))
                     for where in clusters
                 }

@@ -199,7 +199,7 @@ class Walk:
         if f"{app}.json" not in self.stage.files:
             return  # nobody looks at the pods of what no file defines
         key = ObjectKey("apps", "Deployment", "shop", app)
-        shares = [one for one in self.stage.decisions.bindings[key].shares if one.replicas]
+        shares = [one for one in self.stage.decisions.bindings[key].scheduled.shares if one.replicas]
         if shares and app not in self.frozen:
             share = self.random.choice(shares)
             stuck = {key: {share.cluster: Stuck(0, share.replicas or 0)}}
@@ -282,7 +282,7 @@ class Walk:
     def planned(self) -> object:
         plan = self.stage.build()
         changes = [(one.cluster, one.key, one.action, str(one.reason)) for one in plan.changes or ()]
-        return {key: binding.shares for key, binding in plan.bindings.items()}, changes
+        return {key: binding.scheduled.shares for key, binding in plan.bindings.items()}, changes
 
     def new_texts(self) -> list[str]:
         rule = json.loads(policy("new", ["m1"]))
@@ -332,7 +332,7 @@ class Walk:
             key = ObjectKey("apps", "Deployment", "shop", app)
             decision = self.stage.decisions.bindings.get(key)
             if decision is not None:
-                self.frozen[app] = (decision.undone or decision).shares
+                self.frozen[app] = (decision.rescheduling.undone or decision).scheduled.shares
         for app in self.frozen.keys() - held:
             del self.frozen[app]
 
@@ -382,9 +382,9 @@ class Walk:
             if f"{app}.json" not in self.stage.files:
                 gone = before[app] - after[app]
                 assert not gone, self.told(f"{app} moved into a broken file, and its copy in {gone} was deleted")
-            if app in self.frozen and bindings[key].shares != self.frozen[app]:
+            if app in self.frozen and bindings[key].scheduled.shares != self.frozen[app]:
                 raise AssertionError(
-                    self.told(f"{app} may not be decided: {self.frozen[app]} → {bindings[key].shares}")
+                    self.told(f"{app} may not be decided: {self.frozen[app]} → {bindings[key].scheduled.shares}")
                 )
 
     def check_record(self) -> None:
@@ -393,11 +393,11 @@ class Walk:
         for app in APPS:
             if f"{app}.json" in files and app not in self.frozen:
                 decision = bindings[ObjectKey("apps", "Deployment", "shop", app)]
-                if decision.evictions:
+                if decision.failover.evictions:
                     continue  # with Directly a new copy waits for the end of the old one
                 ready = {name for name in self.stage.names if self.stage.reach[name] is Reach.READY}
                 ready = {name for name in ready - self.stage.refusing if f"clusters/{name}.json" in files}
-                missing = {share.cluster for share in decision.shares} & ready - self.copies()[app]
+                missing = {share.cluster for share in decision.scheduled.shares} & ready - self.copies()[app]
                 assert not missing or f"policy-{app}.json" not in files, self.told(f"{app} is not in {missing}")
 
     def copies(self) -> dict[str, set[str]]:
@@ -407,8 +407,8 @@ class Walk:
     def where(self) -> dict[str, object]:
         return {
             key.name: (
-                " ".join(f"{share.cluster}={share.replicas}" for share in one.shares),
-                *(f"leaves {task.from_cluster}" for task in one.evictions),
+                " ".join(f"{share.cluster}={share.replicas}" for share in one.scheduled.shares),
+                *(f"leaves {task.from_cluster}" for task in one.failover.evictions),
             )
             for key, one in self.stage.decisions.bindings.items()
         }

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from gitfed.model.base import BindingId, ObjectKey, Origin
-from gitfed.model.decisions import Decision, Share
+from gitfed.model.decisions import Decision, Scheduled, Share
 from gitfed.model.plan import Binding
 from gitfed.render import revise
 
@@ -27,7 +27,9 @@ def job(completions: Any = 10, uid: str = "a") -> dict[str, Any]:
 def binding(*shares: Share, placement: dict[str, Any] | None = None, key: ObjectKey = KEY) -> Binding:
     decision = Decision(key, "batch/v1", placement=DIVIDED if placement is None else placement)
     total = sum(share.replicas or 0 for share in shares)
-    return Binding(BindingId("id"), key, "batch/v1", Origin("j.yaml"), None, shares, total, None, decision=decision)
+    return Binding(
+        BindingId("id"), key, "batch/v1", Origin("j.yaml"), Scheduled(shares=shares, replicas=total), decision=decision
+    )
 
 
 def test_completions_follow_the_replicas() -> None:

@@ -14,7 +14,7 @@ from gitfed.edges import files, git
 from gitfed.edges.git import signing_key
 from gitfed.edges.state.state import StateBranch
 from gitfed.model.base import Commit, ObjectKey
-from gitfed.model.decisions import Decision, EvictionTask, Share
+from gitfed.model.decisions import Decision, EvictionTask, FailoverState, Scheduled, Share
 from gitfed.reading.reader import Reader
 from gitfed.reading.state_trust import StateTrust
 from tests.support.signing import Person
@@ -94,7 +94,9 @@ class Fleet:
 
 def decide(engine: Record, cluster: str, evictions: tuple[EvictionTask, ...] = ()) -> Commit:
     """Write that the work is in this cluster, and has to leave others."""
-    decided = {WEB: Decision(WEB, "apps/v1", (Share(cluster, 2),), evictions=evictions)}
+    decided = {
+        WEB: Decision(WEB, "apps/v1", Scheduled((Share(cluster, 2),)), failover=FailoverState(evictions=evictions))
+    }
     decisions = replace(engine.state.decisions, bindings=decided)
     engine.write(decisions, results={}, held=(), message=state_commits.acted(Act.DECIDED, cluster), now=WHEN)
     engine.exchange()
@@ -103,4 +105,4 @@ def decide(engine: Record, cluster: str, evictions: tuple[EvictionTask, ...] = (
 
 
 def clusters(engine: Record) -> list[str]:
-    return [share.cluster for share in engine.state.decisions.bindings[WEB].shares]
+    return [share.cluster for share in engine.state.decisions.bindings[WEB].scheduled.shares]

@@ -13,7 +13,7 @@ from gitfed.documents.state_commits import Act
 from gitfed.edges import git
 from gitfed.edges.git import signing_key
 from gitfed.edges.state.state import StateBranch
-from gitfed.model.decisions import Decision, EvictionTask, Share
+from gitfed.model.decisions import Decision, EvictionTask, Scheduled, Share
 from gitfed.model.fleet import Reach
 from tests.e2e.shop import BASE, image
 from tests.e2e.world import World, cluster
@@ -30,7 +30,11 @@ def written(stage: Stage, purge: str = "Directly", *, to: str = "") -> None:
     raw = {"fromCluster": "m1", "purgeMode": purge, "replicas": 2, "reason": "x", "producer": "x",
            "creationTimestamp": START.isoformat().replace("+00:00", "Z")}  # fmt: skip
     shares = (Share(to, 2),) if to else ()
-    decision = replace(stage.decision, shares=shares, evictions=(EvictionTask("m1", raw),))
+    decision = replace(
+        stage.decision,
+        scheduled=replace(stage.decision.scheduled, shares=shares),
+        failover=replace(stage.decision.failover, evictions=(EvictionTask("m1", raw),)),
+    )
     stage.decisions = replace(stage.decisions, bindings={WEB: decision}, doubtful=frozenset({(WEB, "m1")}))
 
 
@@ -171,14 +175,14 @@ def test_an_eviction_of_another_engine_is_doubted(fleet: Fleet) -> None:
 def test_an_operators_order_to_evict_is_not_doubted(fleet: Fleet) -> None:
     fleet.say()
     engine = fleet.engine("a")
-    decided = {THEIRS: Decision(THEIRS, "apps/v1", (Share("m1", 2),))}
+    decided = {THEIRS: Decision(THEIRS, "apps/v1", Scheduled((Share("m1", 2),)))}
     engine.write(replace(engine.state.decisions, bindings=decided), results={}, held=(),
                  message=state_commits.acted(Act.DECIDED, "x"), now=WHEN)  # fmt: skip
     engine.exchange()
     fleet.edit(BINDING, "clusters:", "gracefulEvictionTasks:\n  - {fromCluster: m1, purgeMode: Directly}\n  clusters:",
                fleet.ada)  # fmt: skip
     decisions = engine.load()
-    assert [task.from_cluster for task in decisions.bindings[THEIRS].evictions] == ["m1"]
+    assert [task.from_cluster for task in decisions.bindings[THEIRS].failover.evictions] == ["m1"]
     assert decisions.doubtful == frozenset()
 
 
@@ -199,7 +203,11 @@ def test_an_old_state_pushed_to_a_daemon_without_memory_deletes_nothing(world: W
         EvictionTask(name, {"fromCluster": name, "purgeMode": "Directly", "reason": "TaintUntolerated"})
         for name in world.names
     )
-    moved = replace(state.decisions.bindings[web], shares=(), evictions=tasks)
+    moved = replace(
+        state.decisions.bindings[web],
+        scheduled=replace(state.decisions.bindings[web].scheduled, shares=()),
+        failover=replace(state.decisions.bindings[web].failover, evictions=tasks),
+    )
     after = replace(state, decisions=replace(state.decisions, bindings={**state.decisions.bindings, web: moved}))
     branch.write(state, after, message=state_commits.acted(Act.DECIDED, "x"), now=WHEN)
     shutil.copy(world.data / "state-key", world.directory / "state-key")

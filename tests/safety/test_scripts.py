@@ -134,7 +134,7 @@ def test_a_script_that_fails_is_a_problem_with_script_line_kind_and_operation(na
     assert [str(problem) for problem in plan.problems] == [
         f"widget.yaml:1:1: warning: Widget.e.com/shop/x: Widget InterpretReplica: {message} (it runs nowhere yet)"
     ]
-    assert plan.bindings[ObjectKey("e.com", "Gadget", "shop", "x")].replicas == 3
+    assert plan.bindings[ObjectKey("e.com", "Gadget", "shop", "x")].scheduled.replicas == 3
 
 
 def test_a_script_that_is_no_lua_stands_with_its_line_in_the_file() -> None:
@@ -142,7 +142,7 @@ def test_a_script_that_is_no_lua_stands_with_its_line_in_the_file() -> None:
     assert "bad.yaml:11:1: the script for InterpretReplica of Widget (e.com/v1) does not compile: " in str(
         plan.problems[0]
     )
-    assert plan.bindings[ObjectKey("e.com", "Gadget", "shop", "x")].replicas == 3
+    assert plan.bindings[ObjectKey("e.com", "Gadget", "shop", "x")].scheduled.replicas == 3
 
 
 def test_a_pattern_that_backtracks_for_hours_is_unknown_and_asked_again() -> None:
@@ -157,13 +157,13 @@ def test_a_pattern_that_backtracks_for_hours_is_unknown_and_asked_again() -> Non
     assert f"Widget InterpretReplica: widget: was stopped after 0.5 seconds without an end {AS_A_WHOLE}" in str(problem)
     assert isinstance(answer, Unknown)
     assert not answer.permanent
-    assert plan.bindings[ObjectKey("e.com", "Gadget", "shop", "x")].replicas == 3
+    assert plan.bindings[ObjectKey("e.com", "Gadget", "shop", "x")].scheduled.replicas == 3
 
 
 def test_what_depends_on_the_order_of_keys_is_a_warning_and_the_same_every_time() -> None:
     first = "function GetReplicas(obj)\n  for k, v in pairs({a = 1, b = 2}) do return v end\nend"
     plan = planned(repository(first))
-    assert plan.bindings[ObjectKey("e.com", "Widget", "shop", "x")].replicas == 1
+    assert plan.bindings[ObjectKey("e.com", "Widget", "shop", "x")].scheduled.replicas == 1
     assert [str(problem) for problem in plan.problems] == [
         "bad.yaml:8:7: warning: InterpretReplica of Widget (e.com/v1): widget: what GetReplicas returns depends on the "
         "order of pairs() (it is the same at every run here; elsewhere it would not be)"
@@ -265,7 +265,7 @@ def _asked(interpreter: Interpreter, operation: Operation, body: Any) -> object:
 def test_of_two_customizations_for_one_operation_the_first_by_name_decides() -> None:
     second = rules("Widget", "function GetReplicas(obj) return 9 end", name="another")
     plan = planned(repository(GOOD, **{"second.yaml": second}))
-    assert plan.bindings[ObjectKey("e.com", "Widget", "shop", "x")].replicas == 9
+    assert plan.bindings[ObjectKey("e.com", "Widget", "shop", "x")].scheduled.replicas == 9
     assert [str(problem) for problem in plan.problems] == [
         "bad.yaml:8:7: InterpretReplica of Widget (e.com/v1) is decided by another already (second.yaml:1:1) (remove "
         "one of the two scripts)"

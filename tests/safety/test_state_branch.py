@@ -17,7 +17,7 @@ from gitfed.edges import git
 from gitfed.edges.git import signing_key
 from gitfed.edges.state.facts_branch import FactsBranch
 from gitfed.edges.state.state import StateBranch
-from gitfed.model.decisions import Decision, Share
+from gitfed.model.decisions import Decision, Scheduled, Share
 from tests.safety.signed_state import BINDING, WEB, WHEN, Fleet, clusters, decide
 from tests.support import signing
 
@@ -152,7 +152,7 @@ def test_a_state_that_nobody_signed_is_believed_after_a_persons_signed_word(flee
     fleet.say()
     old = StateBranch(git.Repository.open(fleet.there), bindings)
     before = replace(old.read(), decisions=replace(old.read().decisions, repository_id="1", known=True))
-    decided = {WEB: Decision(WEB, "apps/v1", (Share("m1", 2),))}
+    decided = {WEB: Decision(WEB, "apps/v1", Scheduled((Share("m1", 2),)))}
     after = replace(before, decisions=replace(before.decisions, bindings=decided))
     old.write(before, after, message=state_commits.acted(Act.DECIDED, "x"), now=WHEN)
     with pytest.raises(errors.StateNotBelieved, match=r"the state branch is not believed: .* is not signed"):

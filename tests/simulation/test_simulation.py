@@ -112,7 +112,7 @@ def test_a_taint_drains_and_two_things_may_happen_at_once() -> None:
         [ScenarioEvent(0, "taint", "cluster/m1", ("drain", "", "NoExecute")), ScenarioEvent(0, "fail", "cluster/m2")]
     )
     assert lines(story)[:2] == ["0 cluster/m1: gets the taint drain:NoExecute", "0 cluster/m2: fails"]
-    assert [share.cluster for share in next(iter(story.plan.bindings.values())).shares] != ["m1"]
+    assert [share.cluster for share in next(iter(story.plan.bindings.values())).scheduled.shares] != ["m1"]
     assert [change for change in story.plan.changes or () if change.action is Action.CREATE] == []
 
 

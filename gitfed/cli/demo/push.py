@@ -117,8 +117,8 @@ class Push(Stage):
         self.say(f"render: {' '.join(f'{cluster}={count}' for cluster, count in found.items())}")
         self.check("render is divided two to one, as its script says", divided, str(found))
         train = next(binding for key, binding in plan.bindings.items() if key.kind == "PyTorchJob")
-        names = ", ".join(sorted(str(part["name"]) for part in train.components))
-        whole = len(train.components) == 2 and len(train.shares) == 1
+        names = ", ".join(sorted(str(part["name"]) for part in train.scheduled.components))
+        whole = len(train.scheduled.components) == 2 and len(train.scheduled.shares) == 1
         self.check(f"both parts of train ({names}) run in one cluster that holds them", whole)
         await self.gitfed("interpret", "workload/lab/render")
         self.fleet["us-1"].cluster.client("operator").patch(

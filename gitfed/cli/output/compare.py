@@ -69,24 +69,33 @@ def placement(review: reviewing.Review) -> list[matrix.MatrixRow]:
         old, new = base.bindings.get(key), head.bindings.get(key)
         if old is new:
             continue
-        before = matrix.of(old.shares) if old else {}
-        after = matrix.of(new.shares) if new else {}
+        before = matrix.of(old.scheduled.shares) if old else {}
+        after = matrix.of(new.scheduled.shares) if new else {}
         if before == after:
             continue
         kept = {name: reason for name, reason in stays.get(key, {}).items() if name in before and name not in after}
         if new is None:
             why = reasons.gone(old)
         elif old is None:
-            why = f"new: {new.why}" if new.why else "new"
-        elif old.policy != new.policy:
-            why = f"policy {old.policy or 'none'} → {new.policy or 'none'}"
-        elif new.condition is not None and not new.condition.status:
-            why = f"{new.condition.reason}: {new.condition.message}"
-        elif old.replicas != new.replicas and None not in (old.replicas, new.replicas):
-            why = f"replicas {old.replicas} → {new.replicas}"
+            why = f"new: {new.reasons.why}" if new.reasons.why else "new"
+        elif old.scheduled.policy != new.scheduled.policy:
+            why = f"policy {old.scheduled.policy or 'none'} → {new.scheduled.policy or 'none'}"
+        elif new.scheduled.condition is not None and not new.scheduled.condition.status:
+            why = f"{new.scheduled.condition.reason}: {new.scheduled.condition.message}"
+        elif old.scheduled.replicas != new.scheduled.replicas and None not in (
+            old.scheduled.replicas,
+            new.scheduled.replicas,
+        ):
+            why = f"replicas {old.scheduled.replicas} → {new.scheduled.replicas}"
         else:
             why = reasons.chosen(new, before)
-        if old and new and new.policy == old.policy and new.policy is not None and tuple(new.policy) in edited:
+        if (
+            old
+            and new
+            and new.scheduled.policy == old.scheduled.policy
+            and new.scheduled.policy is not None
+            and tuple(new.scheduled.policy) in edited
+        ):
             why = f"its policy changed; {why}"
         if kept:
             why = retained_objects.why(why, kept)

@@ -113,15 +113,14 @@ def _attention(shown: DiffView) -> list[str]:
     failed = [
         binding
         for key, binding in review.head.bindings.items()
-        if binding.condition is not None
-        and not binding.condition.status
-        and _condition(shown, key) != (binding.condition.reason, binding.condition.message)
+        if binding.scheduled.condition is not None
+        and not binding.scheduled.condition.status
+        and _condition(shown, key) != (binding.scheduled.condition.reason, binding.scheduled.condition.message)
     ]
     for binding in failed[:_MOST_ITEMS]:
-        assert binding.condition is not None
-        items.append(
-            f"**not placed** {markdown.code(names.shown(binding.key))}: {markdown.escape(binding.condition.message)}"
-        )
+        condition = binding.scheduled.condition
+        assert condition is not None
+        items.append(f"**not placed** {markdown.code(names.shown(binding.key))}: {markdown.escape(condition.message)}")
     if len(failed) > _MOST_ITEMS:
         items.append(f"and {len(failed) - _MOST_ITEMS} more that are not placed")
     items += _deleted(shown)
@@ -135,7 +134,11 @@ def _attention(shown: DiffView) -> list[str]:
 
 def _condition(shown: DiffView, key: ObjectKey) -> tuple[str, str] | None:
     known = shown.review.base.bindings.get(key)
-    return (known.condition.reason, known.condition.message) if known and known.condition else None
+    return (
+        (known.scheduled.condition.reason, known.scheduled.condition.message)
+        if known and known.scheduled.condition
+        else None
+    )
 
 
 def _deleted(shown: DiffView) -> list[str]:

@@ -260,10 +260,10 @@ def _placement(review: Review) -> Iterator[dict[str, Any]]:
     stays = retained_objects.of_changes(review.changes)
     for key in sorted(review.base.bindings.keys() | review.head.bindings.keys()):
         old, new = review.base.bindings.get(key), review.head.bindings.get(key)
-        if old is new or (old.shares if old else ()) == (new.shares if new else ()):
+        if old is new or (old.scheduled.shares if old else ()) == (new.scheduled.shares if new else ()):
             continue
         moved = flows.get(key)
-        there = {share.cluster for share in (new.shares if new else ())}
+        there = {share.cluster for share in (new.scheduled.shares if new else ())}
         kept = {name: reason for name, reason in stays.get(key, {}).items() if name not in there}
         yield {
             "resource": plans.binding(new or old)["resource"],  # type: ignore[arg-type]
@@ -271,11 +271,11 @@ def _placement(review: Review) -> Iterator[dict[str, Any]]:
             "after": plans.binding(new)["clusters"] if new else [],
             "kept": [
                 {"name": share.cluster, "replicas": share.replicas, "reasonCode": kept[share.cluster].code.value}
-                for share in (old.shares if old else ())
+                for share in (old.scheduled.shares if old else ())
                 if share.cluster in kept
             ],
             "moved": moved.replicas if moved else 0,
-            "why": new.why if new else reasons.gone(old),
+            "why": new.reasons.why if new else reasons.gone(old),
         }
 
 

@@ -37,12 +37,12 @@ def _workloads(plan: Plan) -> Iterator[list[Cell | str]]:
     for key, binding in plan.bindings.items():
         for task in binding.evictions:
             yield [names.shown(key), f"leaves {task.from_cluster} ({task.purge_mode})", _waits(binding, task)]
-        for name in binding.decision.released if binding.decision is not None else ():
+        for name in binding.decision.failover.released if binding.decision is not None else ():
             yield [names.shown(key), f"has left {name}", "its copy is deleted there as soon as it answers"]
 
 
 def _waits(binding: Binding, task: EvictionTask) -> str:
-    others = ", ".join(share.cluster for share in binding.shares)
+    others = ", ".join(share.cluster for share in binding.scheduled.shares)
     if task.from_cluster in binding.awaits_deletion:
         return f"{others or 'its new copy'} waits for the confirmed deletion there"
     if task.suppress_deletion:

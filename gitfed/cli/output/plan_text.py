@@ -100,8 +100,8 @@ def rows(shown: PlanComparison) -> list[matrix.MatrixRow]:
     seen = retained_objects.of_changes(shown.plan.changes) if shown.plan.changes is not None else None
     for key in shown.plan.bindings:
         binding, before = shown.plan.wanted(key), shown.before.get(key)
-        if binding.shares or before or failed(binding):
-            after, said = matrix.of(binding.shares), why(binding, before)
+        if binding.scheduled.shares or before or failed(binding):
+            after, said = matrix.of(binding.scheduled.shares), why(binding, before)
             if (held := shown.plan.held_decisions.get(key)) is not None:
                 said = f"held by gate {held.gate}: {said}"
             before = _comparable(before, binding)
@@ -131,20 +131,20 @@ def _row(
 
 def _comparable(before: matrix.Shares | None, binding: Binding) -> matrix.Shares | None:
     """A Namespace that goes everywhere by itself is never recorded: there is no before to compare with."""
-    if before is None and binding.decision is None and binding.policy is not None:
-        return matrix.of(binding.shares)
+    if before is None and binding.decision is None and binding.scheduled.policy is not None:
+        return matrix.of(binding.scheduled.shares)
     return before
 
 
 def failed(binding: Binding) -> bool:
-    return binding.condition is not None and not binding.condition.status
+    return binding.scheduled.condition is not None and not binding.scheduled.condition.status
 
 
 def why(binding: Binding, before: matrix.Shares | None) -> str:
     if failed(binding):
-        assert binding.condition is not None
-        return f"{binding.condition.reason}: {binding.condition.message}"
-    after = matrix.of(binding.shares)
+        assert binding.scheduled.condition is not None
+        return f"{binding.scheduled.condition.reason}: {binding.scheduled.condition.message}"
+    after = matrix.of(binding.scheduled.shares)
     if before is not None and dict(before) == after:
         return "unchanged"
     return reasons.chosen(binding, before) or ("new" if before is None else "")
@@ -288,8 +288,8 @@ def held(gate: Gate) -> str:
 def total(plan: Plan) -> str:
     totals = plan.totals
     if plan.changes is None:
-        placed = [binding for binding in plan.bindings.values() if binding.shares]
-        clusters = {share.cluster for binding in placed for share in binding.shares}
+        placed = [binding for binding in plan.bindings.values() if binding.scheduled.shares]
+        clusters = {share.cluster for binding in placed for share in binding.scheduled.shares}
         where = f"{len(clusters)} of {formatting.count(totals.of_clusters, 'cluster')}"
         return f"Total:  {formatting.count(len(placed), 'object')} placed in {where}; changes not observed."
     parts = [f"{getattr(totals, name)} {name}" for name in _COUNTED]
@@ -298,7 +298,7 @@ def total(plan: Plan) -> str:
 
 
 def _nothing(plan: Plan) -> str:
-    placed = formatting.count(sum(1 for binding in plan.bindings.values() if binding.shares), "object")
+    placed = formatting.count(sum(1 for binding in plan.bindings.values() if binding.scheduled.shares), "object")
     if plan.changes is None:
         return f"Nothing to do: the placement of {placed} is as recorded; clusters were not observed."
     return f"Nothing to do: {placed} in {formatting.count(plan.totals.of_clusters, 'cluster')} are as they should be."

@@ -14,7 +14,7 @@ from gitfed.planning import bind
 
 def gone(was: Binding | None) -> str:
     """Why an object is not placed at all any more."""
-    if was is not None and was.policy == bind.IMPLIED:
+    if was is not None and was.scheduled.policy == bind.IMPLIED:
         return "nothing goes there any more"
     return "removed from the repository"
 
@@ -22,15 +22,15 @@ def gone(was: Binding | None) -> str:
 def chosen(binding: Binding, before: matrix.Shares | None) -> str:
     """Why it goes where it goes; where it goes away, why. `before`: its shares until now, None if there were none."""
     gone = _departures(binding, before or {})
-    if not gone or binding.leaves:
-        return binding.why
+    if not gone or binding.reasons.leaves:
+        return binding.reasons.why
     return gone
 
 
 def _departures(binding: Binding, before: matrix.Shares) -> str:
     """`leaves eu-2 us-1: had untolerated taint {drain:NoExecute}`; "" when no cluster is left, or nobody said why."""
-    here = {share.cluster for share in binding.shares}
-    said = {rejection.cluster: rejection.reason for rejection in binding.rejections}
+    here = binding.scheduled.clusters
+    said = {rejection.cluster: rejection.reason for rejection in binding.reasons.rejections}
     by_reason: dict[str, list[ClusterName]] = {}
     for name in sorted(before.keys() - here):
         if name in said:

@@ -107,27 +107,39 @@ def _moves(story: simulation.SimulationResult) -> list[str]:
 
 def _beside(before: Binding, after: Binding) -> list[str]:
     """Before and after; of workloads in many clusters those that differ."""
-    if max(len(before.shares), len(after.shares)) <= _FEW:
+    if max(len(before.scheduled.shares), len(after.scheduled.shares)) <= _FEW:
         return [shares(before), "→", shares(after)]
-    same = {*before.shares} & {*after.shares}
-    left, new = (replace(one, shares=tuple(part for part in one.shares if part not in same)) for one in (before, after))
+    same = {*before.scheduled.shares} & {*after.scheduled.shares}
+    left, new = (
+        replace(
+            one,
+            scheduled=replace(one.scheduled, shares=tuple(part for part in one.scheduled.shares if part not in same)),
+        )
+        for one in (before, after)
+    )
     return [_some(left), "→", _some(new), f"({formatting.count(len(same), 'cluster')} as before)"]
 
 
 def _some(binding: Binding) -> str:
-    return formatting.some(shares(binding).split()) if binding.shares else "–"
+    return formatting.some(shares(binding).split()) if binding.scheduled.shares else "–"
 
 
 def _moved(story: simulation.SimulationResult) -> Iterable[tuple[ObjectKey, Binding, Binding]]:
     """(object, before, after) of what a policy places and has another place now."""
     for key, binding in story.plan.bindings.items():
         before = story.before.get(key)
-        if before is not None and plans.is_policy(binding.policy) and before.shares != binding.shares:
+        if (
+            before is not None
+            and plans.is_policy(binding.scheduled.policy)
+            and before.scheduled.shares != binding.scheduled.shares
+        ):
             yield key, before, binding
 
 
 def shares(binding: Binding) -> str:
-    parts = [one.cluster if one.replicas is None else f"{one.cluster}:{one.replicas}" for one in binding.shares]
+    parts = [
+        one.cluster if one.replicas is None else f"{one.cluster}:{one.replicas}" for one in binding.scheduled.shares
+    ]
     return " ".join(parts) or "nowhere"
 
 

@@ -73,7 +73,7 @@ class Rounds:
         asked: dict[ClusterName, list[LoadQuestion]] = {}
         for one in declared:
             question = LoadQuestion(one.target, tuple(metric.as_json() for metric in one.metrics))
-            for share in plan.bindings[one.target].shares:
+            for share in plan.bindings[one.target].scheduled.shares:
                 asked.setdefault(share.cluster, []).append(question)
         seen = await self._fleet.load(asked)
         now = self._now()
@@ -83,12 +83,12 @@ class Rounds:
             load = Load(
                 {
                     share.cluster: seen.get(share.cluster, {}).get(one.target, ClusterLoad(unread="it did not answer"))
-                    for share in binding.shares
+                    for share in binding.scheduled.shares
                 },
                 now,
             )
-            past, present = decisions.autoscalers.get(one.key), binding.replicas
-            shares = {share.cluster: share.replicas for share in binding.shares}
+            past, present = decisions.autoscalers.get(one.key), binding.scheduled.replicas
+            shares = {share.cluster: share.replicas for share in binding.scheduled.shares}
             if present is None or _arrives(load, shares, past, now):
                 continue
             self._look(one, federated.bounds(one, bounds.get(one.key)), present, load, past)

@@ -315,7 +315,7 @@ class Fleet:
 
     def follow(self, plan: Plan, interpreter: Interpreter, repairs: Repairs = lambda cluster, key: True) -> None:
         """Compare what is seen with this plan from now on, by the rules it was made with, and watch its kinds."""
-        stateful = {key for key, binding in plan.bindings.items() if binding.stateful}
+        stateful = {key for key, binding in plan.bindings.items() if binding.terms.stateful}
         changed = self._assessor.follow(plan.rendered, stateful, interpreter)
         if any(secret_leaks.is_secret_key(key) for key in changed):
             self._hidden = redact.Hidden(secret_leaks.rendered_secrets(plan))

@@ -83,7 +83,7 @@ class Exchange:
         """After each cycle: what is declared, where it was placed, and how the clusters are."""
         found: tuple[Route, ...] = ()
         if repo.multicluster_services or any(True for _ in derived.imports(repo.manifests)):
-            placed = {key: [share.cluster for share in one.shares] for key, one in plan.bindings.items()}
+            placed = {key: [share.cluster for share in one.scheduled.shares] for key, one in plan.bindings.items()}
             found = routes.of(repo, placed)
         self._percent = repo.settings.spec.failover.max_unreachable_percent
         self._complete = not repo.unread

@@ -221,7 +221,7 @@ class StateBranch:
         oldest = None
         for commit, blob in self.repository.last_commits_of(self._form.path_of(key), tip, limit=_VERSIONS):
             try:
-                tasks = self._documents.decision(blob)[0].evictions
+                tasks = self._documents.decision(blob)[0].failover.evictions
             except InputError:
                 break
             if all(task.from_cluster != cluster for task in tasks):

@@ -38,7 +38,7 @@ T = TypeVar("T")
 def cluster_list(moment: Moment, sight: Sight, query: Query) -> clusters.ClusterList:
     placed = moment.index.objects if sight.everything else Counter[ClusterName]()
     for key, binding in () if sight.everything else moment.plan.bindings.items():
-        placed.update(share.cluster for share in binding.shares if sight.copy(share.cluster, key.namespace))
+        placed.update(share.cluster for share in binding.scheduled.shares if sight.copy(share.cluster, key.namespace))
     shown = _page(
         (
             ((cluster.name,), cluster)
@@ -120,7 +120,7 @@ def _order(moment: Moment, sight: Sight, query: Query) -> Callable[[Binding], in
 
 
 def _shares(binding: Binding, sight: Sight) -> Iterator[Share]:
-    return (share for share in binding.shares if sight.copy(share.cluster, binding.key.namespace))
+    return (share for share in binding.scheduled.shares if sight.copy(share.cluster, binding.key.namespace))
 
 
 def _copies(moment: Moment, sight: Sight, binding: Binding) -> list[bindings.CopyView]:
@@ -137,12 +137,12 @@ def _is_asked(key: ObjectKey, query: Query) -> bool:
 
 
 def _matches(moment: Moment, sight: Sight, binding: Binding, query: Query) -> bool:
-    if query.policy and str(binding.policy) != query.policy:
+    if query.policy and str(binding.scheduled.policy) != query.policy:
         return False
     if query.cluster and all(share.cluster != query.cluster for share in _shares(binding, sight)):
         return False
     if query.state == "unscheduled":
-        return binding.condition is not None and not binding.condition.status
+        return binding.scheduled.condition is not None and not binding.scheduled.condition.status
     if query.state == "moving":
         return any(sight.copy(task.from_cluster, binding.key.namespace) for task in binding.evictions)
     if query.state == "unapplied":

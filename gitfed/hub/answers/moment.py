@@ -77,7 +77,7 @@ class Moment:
     def turn(self, key: ObjectKey) -> schedule.Turn | None:
         """What was asked for a template when its turn came, as `gitfed explain` has it; None: it takes no turns. Plans
         once more, which may take seconds in a large fleet."""
-        if not self.plan.wanted(key).divided:
+        if not self.plan.wanted(key).terms.divided:
             return None
         return inputs.turn_of(self.repo, FleetSnapshot(self.plan.facts, self.facts), self.decisions, key)
 

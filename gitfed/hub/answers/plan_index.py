@@ -15,7 +15,7 @@ from operator import attrgetter
 from gitfed.model.base import ClusterName, ObjectKey
 from gitfed.model.plan import Binding, Change, Plan
 
-_SHARES, _CLUSTER, _KEY = attrgetter("shares"), attrgetter("cluster"), attrgetter("key")
+_SHARES, _CLUSTER, _KEY = attrgetter("scheduled.shares"), attrgetter("cluster"), attrgetter("key")
 _AS_PEOPLE_LOOK = attrgetter("namespace", "name", "kind", "group")
 
 
@@ -63,4 +63,4 @@ class Index:
 
 def is_workload(binding: Binding) -> bool:
     """Whether it runs in replicas."""
-    return binding.replicas is not None or bool(binding.components)
+    return binding.scheduled.replicas is not None or bool(binding.scheduled.components)

@@ -55,9 +55,9 @@ class Sight:
         if self.whole(binding.key.namespace):
             return True
         space = binding.key.namespace
-        if not binding.shares:
+        if not binding.scheduled.shares:
             return any(self.copy(name, space) for name in self._clusters)
-        return any(self.copy(share.cluster, space) for share in binding.shares)
+        return any(self.copy(share.cluster, space) for share in binding.scheduled.shares)
 
     def change(self, change: Change) -> bool:
         return self.copy(change.cluster, change.key.namespace)

@@ -195,7 +195,7 @@ def _unreachable(situation: Situation) -> Iterator[FleetCondition]:
 def _evicted(decisions: Decisions) -> Iterator[FleetCondition]:
     leaving: dict[ClusterName, list[str]] = {}
     for key, decision in decisions.bindings.items():
-        for task in decision.evictions:
+        for task in decision.failover.evictions:
             leaving.setdefault(task.from_cluster, []).append(f"{key} ({task.raw.get('reason') or 'evicted'})")
     for cluster, lines in sorted(leaving.items()):
         yield FleetCondition(

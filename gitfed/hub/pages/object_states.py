@@ -84,7 +84,7 @@ def of(running: Running, binding: Binding, changes: Iterable[Change]) -> dict[Cl
     live: Mapping[ClusterName, LiveObject] = engine.fleet.copies(binding.key) if engine is not None else {}
     left = {change.cluster: change for change in changes}
     seen = {observed.cluster: observed for observed in _seen(running, binding.key)}
-    wanted = {share.cluster: share.replicas for share in binding.shares}
+    wanted = {share.cluster: share.replicas for share in binding.scheduled.shares}
     states = {}
     for name in sorted({*wanted, *seen}):
         state, message = _state(seen.get(name), left.get(name), live.get(name), _failure(running, name, binding.key))
@@ -132,7 +132,11 @@ def _state(seen: _Seen | None, change: Change | None, live: LiveObject | None, f
 
 
 def _ready(seen: _Seen | None, binding: Binding) -> int | None:
-    if seen is None or not isinstance(seen.status, Mapping) or (binding.replicas is None and not binding.components):
+    if (
+        seen is None
+        or not isinstance(seen.status, Mapping)
+        or (binding.scheduled.replicas is None and not binding.scheduled.components)
+    ):
         return None
     for name in _READY:
         value = seen.status.get(name)

@@ -131,7 +131,9 @@ class Judged:
         self._known: dict[ObjectKey, tuple[object, Binding, bool]] = {}
 
     def needs_attention(self, now: Moment, binding: Binding) -> bool:
-        if binding.key in now.index.changed or (binding.condition is not None and not binding.condition.status):
+        if binding.key in now.index.changed or (
+            binding.scheduled.condition is not None and not binding.scheduled.condition.status
+        ):
             return True
         status = now.engine.statuses.get(binding.key) if now.engine is not None else None
         if status is None:
@@ -197,7 +199,11 @@ def _row(
     seen = {name: state for name, state in states.items() if sight.copy(name, key.namespace)}
     wanted = [state.wanted for state in seen.values() if state.wanted is not None]
     ready = [state.ready for state in seen.values() if state.ready is not None]
-    failed = binding.condition.message if binding.condition is not None and not binding.condition.status else ""
+    failed = (
+        binding.scheduled.condition.message
+        if binding.scheduled.condition is not None and not binding.scheduled.condition.status
+        else ""
+    )
     return WorkloadRow(
         binding,
         f"{sum(ready)}/{sum(wanted)}" if ready else str(sum(wanted)) if wanted else "",

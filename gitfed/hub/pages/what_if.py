@@ -211,16 +211,18 @@ def _beats(timeline: Iterable[simulation.Moment]) -> Iterable[Beat]:
 def _moves(story: simulation.SimulationResult) -> Iterable[Move]:
     for key, binding in story.plan.bindings.items():
         before = story.before.get(key)
-        if before is None or binding.decision is None or before.shares == binding.shares:
+        if before is None or binding.decision is None or before.scheduled.shares == binding.scheduled.shares:
             continue
-        had = {share.cluster: share.replicas for share in before.shares}
-        after = [ShareChange(share, _kind(share, had)) for share in binding.shares]
-        gone = [ShareChange(share, "gone") for share in before.shares if binding.share_of(share.cluster) is None]
+        had = {share.cluster: share.replicas for share in before.scheduled.shares}
+        after = [ShareChange(share, _kind(share, had)) for share in binding.scheduled.shares]
+        gone = [
+            ShareChange(share, "gone") for share in before.scheduled.shares if binding.share_of(share.cluster) is None
+        ]
         alike = [part.share.cluster for part in after if part.kind == "same"]
         left_out = set(alike[_MOST_CHIPS:])
         yield Move(
             key,
-            tuple(share for share in before.shares if share.cluster not in left_out),
+            tuple(share for share in before.scheduled.shares if share.cluster not in left_out),
             tuple(sorted(part for part in (*after, *gone) if part.share.cluster not in left_out)),
             len(left_out),
         )

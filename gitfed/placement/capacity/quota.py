@@ -163,8 +163,8 @@ def used(namespace: str, bindings: Iterable[Binding], cluster: ClusterName | Non
     total: dict[str, Quantity] = {}
     for binding in bindings:
         if binding.key.namespace == namespace:
-            shares = [share for share in binding.shares if cluster in (None, share.cluster)]
-            total = _plus(total, usage(shares, binding.requirements, binding.components))
+            shares = [share for share in binding.scheduled.shares if cluster in (None, share.cluster)]
+            total = _plus(total, usage(shares, binding.requirements, binding.scheduled.components))
     return total
 
 

@@ -135,7 +135,7 @@ def to_be_placed(
     fitting: Sequence[Candidate],
 ) -> Iterator[str]:
     """What a template that could not be placed would need."""
-    condition = binding.condition
+    condition = binding.scheduled.condition
     if condition is None or condition.status:
         return
     if refused := quota.Refusal.read(condition.message):
@@ -171,11 +171,15 @@ def _to_spread(request: schedule.PlacementRequest, fitting: Sequence[Candidate])
 
 def anew(binding: Binding, request: schedule.PlacementRequest, candidates: Sequence[Candidate]) -> Iterator[str]:
     """Where a workload that stays where it is would go if it were placed anew with the room there is now."""
-    stands = binding.condition is not None and binding.condition.status and binding.shares == request.previous
-    if not stands or not binding.shares or not strategy.by_room(request.placement) or not request.needs_room:
+    stands = (
+        binding.scheduled.condition is not None
+        and binding.scheduled.condition.status
+        and binding.scheduled.shares == request.previous
+    )
+    if not stands or not binding.scheduled.shares or not strategy.by_room(request.placement) or not request.needs_room:
         return
     again = schedule.schedule(replace(request, fresh=True), candidates)
-    if again.shares is not None and again.condition.status and again.shares != binding.shares:
+    if again.shares is not None and again.condition.status and again.shares != binding.scheduled.shares:
         where = " ".join(f"{share.cluster}={share.replicas}" for share in again.shares)
         yield f"a WorkloadRebalancer would place it anew: {where}"
 

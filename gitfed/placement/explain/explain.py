@@ -103,11 +103,11 @@ def story(
     request = replace(_request(binding, placement, decision), space=space, uid=uid)
     request = request if turn is None else turn.request
     terms = affinity.terms(placement)
-    term = next((item for item in terms if item.name == binding.affinity_name), terms[0])
+    term = next((item for item in terms if item.name == binding.scheduled.affinity_name), terms[0])
     demand = filter_cache.demand(request, term)
     ordered = sorted(candidates, key=lambda candidate: candidate.name)
     rejections = {candidate.name: _rejections(demand, candidate) for candidate in ordered}
-    for told in binding.rejections:
+    for told in binding.reasons.rejections:
         if told.reason in _OF_GROUPS and told.cluster in rejections:
             # Where the others are is known to the plan only.
             rejections[told.cluster] += ((_OF_GROUPS[told.reason], told.reason),)
@@ -118,10 +118,10 @@ def story(
         room_of = {name: turn.room.get(name) for name in rooms}
     divided = _divided(binding, request, ordered, room_of)
     weight = {name: number for division in divided for name, number in division.weights.items()}
-    shares = {share.cluster: share for share in binding.shares}
+    shares = {share.cluster: share for share in binding.scheduled.shares}
     before = {share.cluster: share.replicas or 0 for share in request.previous}
     # What a quota does not allow it allows in no other cluster either.
-    refused = binding.condition is not None and binding.condition.reason == "QuotaExceeded"
+    refused = binding.scheduled.condition is not None and binding.scheduled.condition.reason == "QuotaExceeded"
     clusters = []
     for candidate in ordered:
         name, rejected = candidate.name, tuple(reason for _, reason in rejections[candidate.name])
@@ -174,11 +174,11 @@ def _divided(
     room: Mapping[str, int | None],
 ) -> Sequence[dynamic.Division]:
     """What was divided by what, if that is what the plan decided; else nobody is told numbers that lead elsewhere."""
-    if binding.condition is None or not binding.condition.status:
+    if binding.scheduled.condition is None or not binding.scheduled.condition.status:
         return ()
     divisions = schedule.divisions(request, candidates, room)
     given = {name: count for name, count in dynamic.given(divisions, request.uid).items() if count}
-    decided = {share.cluster: share.replicas for share in binding.shares if share.replicas}
+    decided = {share.cluster: share.replicas for share in binding.scheduled.shares if share.replicas}
     before = {share.cluster: share.replicas for share in request.previous if share.replicas}
     return (
         divisions if given == decided and (decided != before or any(division.amount for division in divisions)) else ()
@@ -190,13 +190,13 @@ def _request(binding: Binding, placement: Placement, decision: Decision | None) 
         placement=placement,
         api_version=binding.api_version,
         kind=binding.key.kind,
-        replicas=binding.replicas or 0,
-        is_workload=binding.replicas is not None or bool(binding.components),
+        replicas=binding.scheduled.replicas or 0,
+        is_workload=binding.scheduled.replicas is not None or bool(binding.scheduled.components),
         requirements=binding.requirements,
-        components=binding.components,
-        previous=decision.shares if decision else (),
-        evicting=frozenset(task.from_cluster for task in decision.evictions) if decision else frozenset(),
-        observed_affinity=binding.affinity_name,
+        components=binding.scheduled.components,
+        previous=decision.scheduled.shares if decision else (),
+        evicting=frozenset(task.from_cluster for task in decision.failover.evictions) if decision else frozenset(),
+        observed_affinity=binding.scheduled.affinity_name,
     )
 
 

@@ -41,15 +41,19 @@ def deschedule(
         decision = bindings[key]
         if not _may_move(decision):
             continue
-        shares = tuple(_trimmed_share(share, observed[key].get(share.cluster)) for share in decision.shares)
-        if shares != decision.shares:
+        shares = tuple(_trimmed_share(share, observed[key].get(share.cluster)) for share in decision.scheduled.shares)
+        if shares != decision.scheduled.shares:
             here = [
                 Trim(key, before.cluster, (before.replicas or 0) - (after.replicas or 0))
-                for before, after in zip(decision.shares, shares, strict=True)
+                for before, after in zip(decision.scheduled.shares, shares, strict=True)
                 if before != after
             ]
             bindings[key] = replace(
-                decision, shares=shares, descheduled=Descheduled(now, sentence(here)), undone=decision
+                decision,
+                scheduled=replace(decision.scheduled, shares=shares),
+                rescheduling=replace(
+                    decision.rescheduling, descheduled=Descheduled(now, sentence(here)), undone=decision
+                ),
             )
             trims += here
     return (replace(decisions, bindings=bindings), tuple(trims)) if trims else (decisions, ())

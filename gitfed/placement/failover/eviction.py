@@ -14,11 +14,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from gitfed.model.base import ClusterName, Kind
 from gitfed.model.decided_objects import DecidedObjects
-from gitfed.model.decisions import ClusterRecord, Decision, EvictionTask, Labels, Share
+from gitfed.model.decisions import ClusterRecord, Decision, EvictionTask, FailoverState, Labels, Share
 from gitfed.model.fleet import Health, LiveObject, Reach
 from gitfed.placement.failover import state_preservation
 from gitfed.placement.failover import tolerations as tolerate
@@ -80,32 +80,40 @@ def advance(
     `tolerations`: the policy's with our defaults. `copies`: as last seen, by cluster.
     """
     look = _Look(policy, tolerations, copies, scene)
-    leaving = {task.from_cluster for task in decision.evictions}
+    leaving = decision.failover.clusters_left
     # Somebody may have written both by hand: a cluster that is being left is no target.
-    listed = bool(leaving) and any(share.cluster in leaving for share in decision.shares)
+    listed = bool(leaving) and any(share.cluster in leaving for share in decision.scheduled.shares)
     if listed:
-        decision = _changed(decision, shares=tuple(share for share in decision.shares if share.cluster not in leaving))
+        decision = decision.without_shares(leaving)
     decision = _observe(decision, look)
     if not listed:  # else its place has to be found first
         decision = _review(decision, look)
     moved = decision
     if scene.active:
-        ill = {name for name, _ in decision.unhealthy}
-        for share in decision.shares:
+        ill = {name for name, _ in decision.failover.unhealthy}
+        for share in decision.scheduled.shares:
             if share.cluster not in scene.repelling and share.cluster not in ill:
                 continue
             task = _task(decision, share, look)
             if task is not None:
                 look.later.append(_next_look(task, scene))
-                moved = replace(
-                    moved,
-                    shares=tuple(other for other in moved.shares if other.cluster != share.cluster),
-                    evictions=(*moved.evictions, task),
-                    unhealthy=tuple(entry for entry in moved.unhealthy if entry[0] != share.cluster),
-                    undone=None,  # where replicas find no node matters less than that the cluster fails
-                )
+                moved = _evicted(moved, share.cluster, task)
     again = min(look.later, default=None)
     return EvictionResult(decision, None if moved is decision else moved, tuple(look.problems), again)
+
+
+def _evicted(decision: Decision, cluster: ClusterName, task: EvictionTask) -> Decision:
+    state = decision.failover
+    return replace(
+        decision.without_shares({cluster}),
+        failover=replace(
+            state,
+            evictions=(*state.evictions, task),
+            unhealthy=tuple(entry for entry in state.unhealthy if entry[0] != cluster),
+        ),
+        # That the cluster fails matters more than where replicas find no node.
+        rescheduling=replace(decision.rescheduling, undone=None),
+    )
 
 
 # -- what is written down while all is well ------------------------------------------------------------------------
@@ -115,10 +123,14 @@ def _observe(decision: Decision, look: _Look) -> Decision:
     policy, copies, scene = look.policy, look.copies, look.scene
     wanted = state_preservation.of_cluster(policy) if scene.injects else None
     application = policy.spec.failover.application if policy.spec.failover is not None else None
-    if wanted is None and application is None and not (decision.preserved or decision.unhealthy or decision.released):
+    if (
+        wanted is None
+        and application is None
+        and not (decision.failover.preserved or decision.failover.unhealthy or decision.failover.released)
+    ):
         return decision
-    here = [share.cluster for share in decision.shares]
-    kept = dict(decision.preserved)
+    here = [share.cluster for share in decision.scheduled.shares]
+    kept = dict(decision.failover.preserved)
     preserved: dict[ClusterName, Labels] = {}
     for name in here if wanted is not None else ():
         assert wanted is not None
@@ -134,20 +146,23 @@ def _observe(decision: Decision, look: _Look) -> Decision:
             look.problems.append(f"the state of its copy in {name} cannot be preserved: {state}")
     unhealthy: dict[ClusterName, datetime] = {}
     if application is not None:
-        before = dict(decision.unhealthy)
+        before = dict(decision.failover.unhealthy)
         for name in here:
             copy = copies.get(name)
             # Healthy and unknown both clear it: only what is seen to be ill is counted (Karmada: failover §2.6).
             if copy is not None and copy.uid and scene.is_ready(name) and scene.reader.collect(copy)[0] is False:
                 unhealthy[name] = min(before.get(name, scene.now), scene.now)
-    return _changed(
-        decision,
+    noted = replace(
+        decision.failover,
         preserved=tuple(sorted(preserved.items())),
         unhealthy=tuple(sorted(unhealthy.items())),
         released=tuple(
-            name for name in decision.released if name not in here and not is_gone(name, decision, copies, scene)
+            name
+            for name in decision.failover.released
+            if name not in here and not is_gone(name, decision, copies, scene)
         ),
     )
+    return _with(decision, noted)
 
 
 def is_gone(
@@ -164,11 +179,9 @@ def is_gone(
     return copy is None or not copy.uid
 
 
-def _changed(decision: Decision, **members: Any) -> Decision:
+def _with(decision: Decision, state: FailoverState) -> Decision:
     """The same object where nothing is new: identity tells the build what to look at again."""
-    if all(getattr(decision, name) == value for name, value in members.items()):
-        return decision
-    return replace(decision, **members)
+    return decision if decision.failover == state else replace(decision, failover=state)
 
 
 # -- tasks that exist ----------------------------------------------------------------------------------------------
@@ -176,14 +189,22 @@ def _changed(decision: Decision, **members: Any) -> Decision:
 
 def _review(decision: Decision, look: _Look) -> Decision:
     copies, scene, later, problems = look.copies, look.scene, look.later, look.problems
-    if not decision.evictions and not decision.cleared:
+    if not decision.failover.evictions and not decision.failover.cleared:
         return decision
     kept: list[EvictionTask] = []
     over: list[ClusterName] = []
-    cleared = {name for name in decision.cleared if any(task.from_cluster == name for task in decision.evictions)}
+    cleared = {
+        name
+        for name in decision.failover.cleared
+        if any(task.from_cluster == name for task in decision.failover.evictions)
+    }
     healthy = _all_healthy(decision, copies, scene)
-    placed = bool(decision.shares) and decision.condition is not None and decision.condition.status
-    for task in decision.evictions:
+    placed = (
+        bool(decision.scheduled.shares)
+        and decision.scheduled.condition is not None
+        and decision.scheduled.condition.status
+    )
+    for task in decision.failover.evictions:
         created = task.created
         if created is None:
             # Somebody wrote it by hand: its time begins now, and it is looked at the next time (Karmada: §2.5, 1).
@@ -216,13 +237,17 @@ def _review(decision: Decision, look: _Look) -> Decision:
         else:
             kept.append(task)
     gone = {name for name in over if is_gone(name, decision, copies, scene)}
-    released = [*decision.released, *(name for name in over if name not in gone and name not in decision.released)]
-    return _changed(
-        decision,
+    released = [
+        *decision.failover.released,
+        *(name for name in over if name not in gone and name not in decision.failover.released),
+    ]
+    state = replace(
+        decision.failover,
         evictions=tuple(kept),
         cleared=tuple(sorted(name for name in cleared if any(task.from_cluster == name for task in kept))),
         released=tuple(released),
     )
+    return _with(decision, state)
 
 
 def _is_over(
@@ -252,7 +277,7 @@ def _is_over(
 
 
 def _all_healthy(decision: Decision, copies: Mapping[ClusterName, LiveObject], scene: FailoverContext) -> bool:
-    names = tuple(share.cluster for share in decision.shares)
+    names = tuple(share.cluster for share in decision.scheduled.shares)
     looked_at = copies.doubtful(names) if isinstance(copies, DecidedObjects) else names
     return all(map(scene.is_ready, names)) and all(_is_healthy(copies.get(name), scene) for name in looked_at)
 
@@ -273,7 +298,7 @@ def _task(decision: Decision, share: Share, look: _Look) -> EvictionTask | None:
     record = scene.tainted.records.get(cluster)
     if record is not None and (left := because_of_taints(record, look.tolerations, scene, look.later)):
         return _for_taint(decision, share, left, look)
-    since = dict(decision.unhealthy).get(cluster)
+    since = dict(decision.failover.unhealthy).get(cluster)
     failover = look.policy.spec.failover
     application = failover.application if failover is not None else None
     if since is None or application is None:
@@ -294,7 +319,7 @@ def _task(decision: Decision, share: Share, look: _Look) -> EvictionTask | None:
         if isinstance(state, str):
             problems.append(f"it is unhealthy in {cluster} and stays there: its state cannot be preserved: {state}")
             return None
-        labels, before = state, [share.cluster for share in decision.shares]
+        labels, before = state, [share.cluster for share in decision.scheduled.shares]
     kind = "resource" if decision.key.namespace else "cluster-resource"
     producer = f"{kind}-binding-application-failover-controller"
     return _made(
@@ -327,7 +352,7 @@ def _for_taint(decision: Decision, share: Share, message: str, look: _Look) -> E
     labels: Labels = ()
     if state_preservation.of_cluster(policy) is not None and look.scene.injects:
         # A copy that never told anything of its own still has what it was started with.
-        remembered = dict(decision.preserved).get(cluster) or dict(decision.injected).get(cluster)
+        remembered = dict(decision.failover.preserved).get(cluster) or dict(decision.failover.injected).get(cluster)
         if remembered is None:
             look.problems.append(f"it stays in {cluster} ({message}): its state was never seen and would be lost")
             return None

@@ -31,7 +31,7 @@ class Pace:
         self.held = 0
         """Workloads that wait for their turn."""
         for decision in decisions if limit is not None else ():
-            for task in decision.evictions:
+            for task in decision.failover.evictions:
                 if task.raw.get("reason") == TAINT and task.created is not None and task.created > now - _MINUTE:
                     self._begun.append(min(task.created, now))
 
@@ -41,11 +41,15 @@ class Pace:
         A workload leaves all of its failing clusters at once, or none. What leaves because of its own health is not
         paced: it is one workload.
         """
-        already = {task.from_cluster for task in before.evictions}
-        new = [task for task in after.evictions if task.raw.get("reason") == TAINT and task.from_cluster not in already]
+        already = before.failover.clusters_left
+        new = [
+            task
+            for task in after.failover.evictions
+            if task.raw.get("reason") == TAINT and task.from_cluster not in already
+        ]
         if self._limit is None or not new:
             return True
-        if before.condition is not None and not before.condition.status:
+        if before.scheduled.condition is not None and not before.scheduled.condition.status:
             return True  # nothing could take it when that was last tried: it must not use up the turn of another
         if len(self._begun) >= self._limit:
             self.held += 1

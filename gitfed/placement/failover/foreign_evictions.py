@@ -45,15 +45,20 @@ def is_backed(
 
 def without(decision: Decision, cluster: ClusterName, copies: Mapping[ClusterName, LiveObject]) -> Decision:
     """As if it had never been evicted: a copy that is there is one of its targets again, so that nothing deletes it."""
-    tasks = [task for task in decision.evictions if task.from_cluster == cluster]
-    copy, shares = copies.get(cluster), decision.shares
+    tasks = [task for task in decision.failover.evictions if task.from_cluster == cluster]
+    copy, shares = copies.get(cluster), decision.scheduled.shares
     if copy is not None and copy.uid and copy.ours and all(share.cluster != cluster for share in shares):
         count = tasks[0].raw.get("replicas") if tasks else None
-        replicas = count if isinstance(count, int) and decision.replicas is not None else decision.replicas
+        replicas = (
+            count if isinstance(count, int) and decision.scheduled.replicas is not None else decision.scheduled.replicas
+        )
         shares = tuple(sorted((*shares, Share(cluster, replicas))))
     return replace(
         decision,
-        shares=shares,
-        evictions=tuple(task for task in decision.evictions if task.from_cluster != cluster),
-        cleared=tuple(name for name in decision.cleared if name != cluster),
+        scheduled=replace(decision.scheduled, shares=shares),
+        failover=replace(
+            decision.failover,
+            evictions=tuple(task for task in decision.failover.evictions if task.from_cluster != cluster),
+            cleared=tuple(name for name in decision.failover.cleared if name != cluster),
+        ),
     )

@@ -79,11 +79,11 @@ def injected(
     if decision is None or not enabled:
         return ()
     here = {share.cluster for share in shares}
-    if decision.evictions and len(shares) == 1:
-        last, target = decision.evictions[-1], shares[0].cluster
+    if decision.failover.evictions and len(shares) == 1:
+        last, target = decision.failover.evictions[-1], shares[0].cluster
         if last.purge_mode == "Directly" and last.preserved and target not in last.clusters_before:
             return ((target, last.preserved),)
-    return tuple(item for item in decision.injected if item[0] in here)
+    return tuple(item for item in decision.failover.injected if item[0] in here)
 
 
 def of(pairs: tuple[tuple[ClusterName, Labels], ...]) -> Mapping[ClusterName, Labels]:

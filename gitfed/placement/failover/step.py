@@ -114,7 +114,9 @@ def step(
     clusters = marked(clusters, tainted.records, tainted.outage, repo, now)
     inputs = damper.Inputs(repo, policies, clusters)
     stopped = frozenset(
-        key for key, decision in decisions.bindings.items() if decision.repeats and damper.is_stopped(decision, inputs)
+        key
+        for key, decision in decisions.bindings.items()
+        if decision.rescheduling.repeats and damper.is_stopped(decision, inputs)
     )
     placed_by = _Policies(repo)
     bindings: dict[ObjectKey, Decision] = {}
@@ -134,15 +136,15 @@ def step(
             key in stopped
             or (repo.unread and repo.why_undecided(key))
             or not (
-                decision.evictions
-                or decision.released
-                or decision.cleared
-                or (repelling and is_repelled(decision.shares))
-                or (placed_by.watching and decision.policy in placed_by.watching)
+                decision.failover.evictions
+                or decision.failover.released
+                or decision.failover.cleared
+                or (repelling and is_repelled(decision.scheduled.shares))
+                or (placed_by.watching and decision.scheduled.policy in placed_by.watching)
             )
         ):
             continue
-        policy = placed_by.of(decision.policy)
+        policy = placed_by.of(decision.scheduled.policy)
         if policy is None:
             continue
         copies = fleet.live.objects.get(key, _NOTHING) if fleet.live is not None else _NOTHING
@@ -191,9 +193,9 @@ def _settled_doubts(
     corrected: dict[ObjectKey, Decision] = {}
     for key, name in sorted(decisions.doubtful):
         decision = corrected.get(key) or decisions.bindings.get(key)
-        if decision is None or all(task.from_cluster != name for task in decision.evictions):
+        if decision is None or all(task.from_cluster != name for task in decision.failover.evictions):
             continue
-        policy = placed_by.of(decision.policy)
+        policy = placed_by.of(decision.scheduled.policy)
         tolerations = placed_by.tolerations(policy) if policy is not None else ()
         copies = fleet.live.objects.get(key, _NOTHING) if fleet.live is not None else _NOTHING
         backed = foreign_evictions.is_backed(decision, name, tolerations, copies, scene)

@@ -37,8 +37,8 @@ def workloads(rebalancer: WorkloadRebalancer) -> list[ObjectKey]:
 
 def triggered(decision: Decision | None, names: Iterable[str], now: datetime) -> Decision | None:
     """The decision with the moment of an explicit reschedule, if one of these rebalancers was not served yet."""
-    if decision is None or set(names) <= set(decision.rebalancers):
+    if decision is None or set(names) <= set(decision.rescheduling.rebalancers):
         return decision
-    if decision.reschedule_triggered is not None and decision.reschedule_triggered >= now:
+    if decision.rescheduling.triggered is not None and decision.rescheduling.triggered >= now:
         return decision
-    return replace(decision, reschedule_triggered=now)
+    return replace(decision, rescheduling=replace(decision.rescheduling, triggered=now))

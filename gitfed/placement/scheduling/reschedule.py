@@ -37,11 +37,11 @@ def why(
         return "the placement changed"
     if placement.replica_scheduling is not None and is_workload and _replicas_changed(placement, replicas, decision):
         return "the number of replicas changed"
-    if rescheduled(decision.reschedule_triggered, decision.last_scheduled):
+    if rescheduled(decision.rescheduling.triggered, decision.last_scheduled):
         return "a reschedule was asked for"
     if not is_workload or of(placement) is Strategy.DUPLICATED:
         return "it is placed anew every time"
-    gone = sorted(share.cluster for share in decision.shares if share.cluster not in clusters)
+    gone = sorted(share.cluster for share in decision.scheduled.shares if share.cluster not in clusters)
     if gone:
         return f"cluster {gone[0]} is gone"
     return None
@@ -72,7 +72,7 @@ def _terms(placement: Placement) -> Mapping[str, AffinityTerm]:
 
 
 def _replicas_changed(placement: Placement, replicas: int, decision: Decision) -> bool:
-    shares: tuple[Share, ...] = decision.shares
+    shares: tuple[Share, ...] = decision.scheduled.shares
     if of(placement) is Strategy.DUPLICATED:
         return any((share.replicas or 0) != replicas for share in shares)
     return sum(share.replicas or 0 for share in shares) != replicas

@@ -42,7 +42,7 @@ class Floor:
         self._binding, self._rendered, self._copies, self._interpreter = binding, rendered, copies, interpreter
         self._made = made
         # What runs to its end has no availability.
-        self.applies = binding.divided and binding.replicas is not None and binding.key.kind != "Job"
+        self.applies = binding.terms.divided and binding.scheduled.replicas is not None and binding.key.kind != "Job"
 
     def hold(self, rendered: RenderedManifest, cluster: ClusterName) -> tuple[RenderedManifest, Reason] | None:
         """What to render in place of `rendered` while others have to take over first, and why; None: nothing is
@@ -102,7 +102,7 @@ class Floor:
 
     @cached_property
     def _wants(self) -> Mapping[ClusterName, int]:
-        return {share.cluster: share.replicas for share in self._binding.shares if share.replicas}
+        return {share.cluster: share.replicas for share in self._binding.scheduled.shares if share.replicas}
 
     def _giving(self) -> Iterator[ClusterName]:
         """Clusters that stay with fewer replicas than run there, where it is the division that says how many."""
@@ -133,7 +133,7 @@ class Floor:
             return 0
         if any(task.from_cluster == cluster for task in self._binding.evictions):
             return 0
-        if decision is not None and cluster in decision.released:
+        if decision is not None and cluster in decision.failover.released:
             return 0
         return _written(live)
 

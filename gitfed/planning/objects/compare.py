@@ -93,7 +93,7 @@ def _permitted(context: Context, change: Change | None, cluster: ClusterName) ->
     if change is not None and change.action is not Action.SKIP and (left := context.binding.awaits_deletion):
         reason = Reason(ReasonCode.DELETION_AWAITED, clusters=tuple(left))
         return replace(change, action=Action.SKIP, reason=reason)
-    suspended = context.binding.suspended
+    suspended = context.binding.terms.suspended
     if change is not None and change.action is not Action.SKIP and context.binding.held:
         return replace(change, action=Action.SKIP, reason=Reason(ReasonCode.BINDING_HELD, detail=context.binding.held))
     if change is not None and change.action is not Action.SKIP and (suspended is None or cluster in suspended):
@@ -224,7 +224,7 @@ def _overwrites(context: Context, rendered: RenderedManifest) -> bool:
     """Whether what is somebody else's is taken over (Karmada: policies §5.4): the object's own annotation, else the
     policy."""
     own = annotation(rendered.body, CONFLICT_ANNOTATION)
-    return own == "overwrite" or (own != "abort" and context.binding.overwrite)
+    return own == "overwrite" or (own != "abort" and context.binding.terms.overwrite)
 
 
 def _unreadable(context: Context, cluster: ClusterName) -> Reason:

@@ -42,14 +42,14 @@ def unwanted(
     dependency = came_as_dependency(context.binding, cluster)
     # What something there runs with is no orphan, whatever else keeps it: nobody has it deleted by an order.
     needed = cluster in context.needed
-    if context.binding.policy is None and not dependency:
+    if context.binding.scheduled.policy is None and not dependency:
         return change(Action.KEEP, Reason(ReasonCode.ORPHANED), move=needed)
     held_back = _kept_because(
         live,
         context.clusters.get(cluster),
         prune=context.prune,
         unread="",
-        preserve=context.binding.preserve or _was_left_behind(context.binding.decision, cluster),
+        preserve=context.binding.terms.preserve or _was_left_behind(context.binding.decision, cluster),
         kept=is_kept(context.manifest.body),
     )
     if not held_back and context.binding.keeps:
@@ -60,8 +60,8 @@ def unwanted(
         return change(Action.DELETE, Reason(ReasonCode.NAMESPACE_UNUSED))
     if needed:
         return change(Action.KEEP, Reason(ReasonCode.NEEDED, context.needed[cluster]))
-    if dependency and not context.binding.shares:
-        unused = Reason(ReasonCode.DEPENDENCY_UNUSED, detail=context.binding.why)
+    if dependency and not context.binding.scheduled.shares:
+        unused = Reason(ReasonCode.DEPENDENCY_UNUSED, detail=context.binding.reasons.why)
         return change(Action.DELETE, unused, move=False)
     evicted = _evicted(context.binding, cluster)
     if evicted is not None:
@@ -74,7 +74,7 @@ def unwanted(
             return change(Action.DELETE, Reason(ReasonCode.MOVED))
         reason = Reason(ReasonCode.REPLACEMENT_AWAITED, clusters=tuple(name for name, _ in floor.awaited))
         return change(Action.KEEP, reason)
-    newcomers = [share.cluster for share in context.binding.shares]
+    newcomers = [share.cluster for share in context.binding.scheduled.shares]
     waiting = [name for name in newcomers if not _healthy(copies.get(name), context.manifest)]
     if waiting:
         # A replacement is healthy before the old copy goes: level-based, so that a restart in between changes nothing.
@@ -85,7 +85,7 @@ def unwanted(
 
 def _evicted(binding: Binding, cluster: ClusterName) -> tuple[Action, Reason] | None:
     """What is done about the copy that an eviction left behind; None: there was none (Karmada: failover §2.5)."""
-    if binding.decision is not None and cluster in binding.decision.released:
+    if binding.decision is not None and cluster in binding.decision.failover.released:
         return Action.DELETE, Reason(ReasonCode.EVICTED)
     task = next((task for task in binding.evictions if task.from_cluster == cluster), None)
     if task is None:
@@ -94,7 +94,7 @@ def _evicted(binding: Binding, cluster: ClusterName) -> tuple[Action, Reason] | 
         return Action.DELETE, Reason(ReasonCode.EVICTED_DIRECTLY)
     if task.suppress_deletion:
         return Action.KEEP, Reason(ReasonCode.EVICTION_SUPPRESSED)
-    others = tuple(share.cluster for share in binding.shares)
+    others = tuple(share.cluster for share in binding.scheduled.shares)
     return Action.KEEP, Reason(ReasonCode.EVICTION_WAITS if others else ReasonCode.EVICTION_UNPLACED, clusters=others)
 
 
@@ -123,8 +123,8 @@ def leaver(
             live=live,
             move=True,
         )
-    kept = past is not None and past.kept
-    preserve = (past is not None and past.preserve) or _was_left_behind(past, cluster)
+    kept = past is not None and past.ownership.kept
+    preserve = (past is not None and past.ownership.preserve) or _was_left_behind(past, cluster)
     reason = _STRIPPED
     if not stripped:
         reason = _kept_because(live, state, prune=prune, unread=unread, preserve=preserve, kept=kept)
@@ -146,13 +146,13 @@ def came_as_dependency(binding: Binding, cluster: ClusterName) -> bool:
     if binding.attached:
         return True
     decision = binding.decision
-    if binding.policy is not None or decision is None or not decision.required_by:
+    if binding.scheduled.policy is not None or decision is None or not decision.ownership.required_by:
         return False
-    return all(share.cluster != cluster for share in decision.shares)
+    return all(share.cluster != cluster for share in decision.scheduled.shares)
 
 
 def _was_left_behind(decision: Decision | None, cluster: ClusterName) -> bool:
-    return decision is not None and cluster in decision.left_behind
+    return decision is not None and cluster in decision.ownership.left_behind
 
 
 def meant_by(key: ObjectKey, bindings: Mapping[ObjectKey, Binding]) -> str:
@@ -162,7 +162,7 @@ def meant_by(key: ObjectKey, bindings: Mapping[ObjectKey, Binding]) -> str:
     cluster has any more. That is a mistake, and no wish to delete the one that is there.
     """
     twin = bindings.get(key._replace(group=_OLD_GROUP)) if key.group != _OLD_GROUP else None
-    if twin is None or twin.shares:
+    if twin is None or twin.scheduled.shares:
         return ""
     return f"{twin.origin.path} has it in {twin.api_version}, which no cluster takes, and may mean it"
 
@@ -220,12 +220,14 @@ def remembered(bound: PlacementResult, template: Body, before: Decision | None) 
     if decision is None:
         return bound
     # What is not written now says nothing yet.
-    kept = is_kept(template) or (decision.kept and bool(binding.held))
-    if decision.kept is not kept:
-        decision = replace(decision, kept=kept)
-    if (binding.preserve or decision.left_behind) and (binding.policy is not None or binding.attached):
-        where = (share.cluster for share in binding.shares)
-        decision = decision.with_left_behind(before, where, preserve=binding.preserve)
+    kept = is_kept(template) or (decision.ownership.kept and bool(binding.held))
+    if decision.ownership.kept is not kept:
+        decision = replace(decision, ownership=replace(decision.ownership, kept=kept))
+    if (binding.terms.preserve or decision.ownership.left_behind) and (
+        binding.scheduled.policy is not None or binding.attached
+    ):
+        where = (share.cluster for share in binding.scheduled.shares)
+        decision = decision.with_left_behind(before, where, preserve=binding.terms.preserve)
     return bound if decision is binding.decision else replace(bound, binding=replace(binding, decision=decision))
 
 

@@ -44,14 +44,14 @@ def replicas(bindings: Mapping[ObjectKey, Binding], decisions: Decisions, gone: 
     movers: set[ObjectKey] = set()
     sum_of = IdentityMemo(_sum_of)  # many workloads have the same shares
     for key, binding in bindings.items():
-        if binding.replicas is None:
+        if binding.scheduled.replicas is None:
             continue
-        total += sum_of(binding.shares)
+        total += sum_of(binding.scheduled.shares)
         previous = decisions.bindings.get(key)
-        if previous is None or previous is binding.decision or previous.targets == binding.shares:
+        if previous is None or previous is binding.decision or previous.targets == binding.scheduled.shares:
             continue
-        old, new = previous.shares, binding.shares
-        if not binding.divided and _is_duplicated(previous):
+        old, new = previous.scheduled.shares, binding.scheduled.shares
+        if not binding.terms.divided and _is_duplicated(previous):
             # Each cluster has the whole before and after: what changes where it stays is no move.
             stays = {share.cluster for share in old} & {share.cluster for share in new}
             old, new = (tuple(share for share in shares if share.cluster not in stays) for shares in (old, new))
@@ -62,7 +62,7 @@ def replicas(bindings: Mapping[ObjectKey, Binding], decisions: Decisions, gone: 
         if here:
             moved += here
             movers.add(key)
-            copies += len({share.cluster for share in {*previous.shares} ^ {*binding.shares}})
+            copies += len({share.cluster for share in {*previous.scheduled.shares} ^ {*binding.scheduled.shares}})
     return Replicas(moved, total, frozenset(movers), copies)
 
 
@@ -92,7 +92,11 @@ def withdrawn(
             or not any(share.cluster == change.cluster for share in previous.targets)
         ):
             continue
-        scaled = binding.replicas is not None and not _is_duplicated(previous) and _renounced(previous, binding) > 0
+        scaled = (
+            binding.scheduled.replicas is not None
+            and not _is_duplicated(previous)
+            and _renounced(previous, binding) > 0
+        )
         if not scaled and change.cluster not in _exempt(previous, binding):
             leaving[change.key] += 1
     net = {key: number - _newcomers(decisions.bindings[key], bindings[key]) for key, number in leaving.items()}
@@ -110,12 +114,20 @@ def _unseen(
     )
     for key, binding in bindings.items() if unread else ():
         previous = decisions.bindings.get(key)
-        if previous is None or previous is binding.decision or (binding.policy is None and not binding.attached):
+        if (
+            previous is None
+            or previous is binding.decision
+            or (binding.scheduled.policy is None and not binding.attached)
+        ):
             continue
-        here = {share.cluster for share in binding.shares}
+        here = binding.scheduled.clusters
         left = {share.cluster for share in previous.targets} & unread - here - _exempt(previous, binding)
-        scaled = binding.replicas is not None and not _is_duplicated(previous) and _renounced(previous, binding) > 0
-        if left and not scaled and not binding.preserve and not binding.keeps:
+        scaled = (
+            binding.scheduled.replicas is not None
+            and not _is_duplicated(previous)
+            and _renounced(previous, binding) > 0
+        )
+        if left and not scaled and not binding.terms.preserve and not binding.keeps:
             yield key, len(left)
 
 
@@ -154,23 +166,23 @@ def _difference(before: Iterable[Share], after: Iterable[Share], exempt: set[Clu
 
 def _renounced(previous: Decision, binding: Binding) -> int:
     """Replicas that go because the template asks for fewer; of a duplicated one in each of its clusters."""
-    fewer = max(0, (previous.replicas or 0) - (binding.replicas or 0))
-    return fewer * (len(previous.shares) if _is_duplicated(previous) else 1)
+    fewer = max(0, (previous.scheduled.replicas or 0) - (binding.scheduled.replicas or 0))
+    return fewer * (len(previous.scheduled.shares) if _is_duplicated(previous) else 1)
 
 
 def _is_duplicated(previous: Decision) -> bool:
     """Whether every cluster had the whole number, as far as the decision tells."""
-    counts = {share.replicas for share in previous.shares}
-    return previous.replicas is None or counts == {previous.replicas}
+    counts = {share.replicas for share in previous.scheduled.shares}
+    return previous.scheduled.replicas is None or counts == {previous.scheduled.replicas}
 
 
 def _newcomers(previous: Decision, binding: Binding) -> int:
     before = {share.cluster for share in previous.targets}
-    return sum(share.cluster not in before for share in binding.shares)
+    return sum(share.cluster not in before for share in binding.scheduled.shares)
 
 
 def _exempt(previous: Decision, binding: Binding) -> set[ClusterName]:
-    return {task.from_cluster for task in (*previous.evictions, *binding.evictions)}
+    return {task.from_cluster for task in (*previous.failover.evictions, *binding.evictions)}
 
 
 def _sum_of(shares: tuple[Share, ...]) -> int:

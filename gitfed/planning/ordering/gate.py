@@ -257,9 +257,11 @@ def decisions_to_record(plan: Plan, decisions: Decisions, live: LiveState | None
         if _may_be_left(decisions.bindings[key], live):
             gone = decisions.bindings[key]
             # Should it come back with another policy, what this one preserved does not belong to it any more.
-            left = gone.with_left_behind(gone, (), preserve=gone.preserve)
-            shares = tuple(share for share in gone.shares if _may_have_copy(gone.key, share.cluster, live))
-            recorded[key] = left if shares == gone.shares else replace(left, shares=shares)
+            left = gone.with_left_behind(gone, (), preserve=gone.ownership.preserve)
+            shares = tuple(share for share in gone.scheduled.shares if _may_have_copy(gone.key, share.cluster, live))
+            if shares != gone.scheduled.shares:
+                left = replace(left, scheduled=replace(left.scheduled, shares=shares))
+            recorded[key] = left
     return recorded
 
 
@@ -281,7 +283,11 @@ def _may_have_copy(key: ObjectKey, cluster: ClusterName, live: LiveState | None)
 def _is_left(change: Change, bindings: Mapping[ObjectKey, Binding], decisions: Decisions) -> bool:
     """Whether the change is in a cluster that its template was placed in before and is not any more."""
     binding, previous = bindings.get(change.key), decisions.bindings.get(change.key)
-    if binding is None or previous is None or any(share.cluster == change.cluster for share in binding.shares):
+    if (
+        binding is None
+        or previous is None
+        or any(share.cluster == change.cluster for share in binding.scheduled.shares)
+    ):
         return False
     return any(share.cluster == change.cluster for share in previous.targets)
 

@@ -63,7 +63,10 @@ def _placed_otherwise(before: Binding | None, after: Binding | None) -> bool:
     """Why a cluster was not chosen is in no manifest."""
     if before is after or before is None or after is None:
         return before is not after
-    return before != after and replace(before, rejections=after.rejections) != after
+    return (
+        before != after
+        and replace(before, reasons=replace(before.reasons, rejections=after.reasons.rejections)) != after
+    )
 
 
 def may_select(policy: Policy, key: ObjectKey, api_version: str) -> bool:

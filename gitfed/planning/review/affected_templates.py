@@ -75,14 +75,14 @@ def is_whole(review: Review, base: RepoSnapshot, head: RepoSnapshot, decisions: 
     if any(
         requirement.owner not in before and requirement.owner not in after
         for decision in decisions.bindings.values()
-        for requirement in decision.required_by
+        for requirement in decision.ownership.required_by
         if requirement.still_in
     ):
         return False  # it stays for an orphan that is not among the few
     if any(_ceases_to_be_an_orphan(binding, after.get(key)) for key, binding in before.items()):
         return False  # what it needed stayed with it, and may not be among the few
     if base.settings.spec.failover.max_evictions_per_minute is not None and any(
-        key not in decisions.bindings or binding.evictions != decisions.bindings[key].evictions
+        key not in decisions.bindings or binding.evictions != decisions.bindings[key].failover.evictions
         for plan in (before, after)
         for key, binding in plan.items()
         if binding.evictions
@@ -100,8 +100,10 @@ def is_whole(review: Review, base: RepoSnapshot, head: RepoSnapshot, decisions: 
     if locality.goes_by_room(base, head):
         for key, binding in after.items():
             past = decisions.bindings.get(key)
-            if binding.replicas is not None and (
-                binding.shares != _shares(before, key) or past is None or past.shares != binding.shares
+            if binding.scheduled.replicas is not None and (
+                binding.scheduled.shares != _shares(before, key)
+                or past is None
+                or past.scheduled.shares != binding.scheduled.shares
             ):
                 return False
     return True
@@ -136,4 +138,4 @@ def _differing(base: RepoSnapshot, head: RepoSnapshot) -> list[Policy]:
 
 
 def _shares(bindings: Mapping[ObjectKey, Binding], key: ObjectKey) -> tuple[Share, ...]:
-    return bindings[key].shares if key in bindings else ()
+    return bindings[key].scheduled.shares if key in bindings else ()

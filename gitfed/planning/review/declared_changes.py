@@ -175,7 +175,9 @@ class _Concerns:
             return {declared.service}
         if isinstance(declared, Propagation):
             wanted = _ref(declared)
-            return {key for plan in plans for key, binding in plan.bindings.items() if binding.policy == wanted}
+            return {
+                key for plan in plans for key, binding in plan.bindings.items() if binding.scheduled.policy == wanted
+            }
         if isinstance(declared, Override):
             return self._by_override().get(str(_ref(declared)), set())
         if isinstance(declared, ResourceInterpreterCustomization):

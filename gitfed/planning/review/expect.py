@@ -71,8 +71,8 @@ def _differences(
     expectation: Expectation, binding: Binding, clusters: Mapping[ClusterName, Cluster], gone: Collection[ClusterName]
 ) -> Iterator[tuple[str, str]]:
     """(expected, got) of everything that does not hold."""
-    running = {share.cluster: share.replicas for share in binding.shares if share.cluster not in gone}
-    placed = [share.cluster for share in binding.shares]
+    running = {share.cluster: share.replicas for share in binding.scheduled.shares if share.cluster not in gone}
+    placed = [share.cluster for share in binding.scheduled.shares]
     here = _listed(running, [name for name in placed if name in gone])
     if (wanted := expectation.clusters) is not None:
         if wanted.min is not None and len(running) < wanted.min:
@@ -87,7 +87,7 @@ def _differences(
                 yield f"not in cluster {name}", here
     if (replicas := expectation.replicas) is None:
         return
-    if binding.replicas is None and None in running.values():
+    if binding.scheduled.replicas is None and None in running.values():
         yield "replicas", f"its kind has none: {here}"
         return
     counts = {name: number or 0 for name, number in running.items()}
@@ -139,11 +139,13 @@ def _listed(running: Mapping[ClusterName, int | None], dead: Collection[ClusterN
 
 
 def _because(binding: Binding) -> str:
-    if binding.policy is None:
+    if binding.scheduled.policy is None:
         return "no policy selects it"
-    if binding.condition is not None and not binding.condition.status:
-        return f"{binding.condition.reason}: {binding.condition.message}"
-    return f"{binding.policy}: {binding.why}" if binding.why else str(binding.policy)
+    if binding.scheduled.condition is not None and not binding.scheduled.condition.status:
+        return f"{binding.scheduled.condition.reason}: {binding.scheduled.condition.message}"
+    return (
+        f"{binding.scheduled.policy}: {binding.reasons.why}" if binding.reasons.why else str(binding.scheduled.policy)
+    )
 
 
 def _count(number: int, noun: str) -> str:

@@ -44,7 +44,7 @@ def by_earlier(repo: RepoSnapshot, base: Plan, decisions: Decisions) -> Copies:
 
 def is_orphan(binding: Binding) -> bool:
     """No policy selects its template: its copies stay as they are."""
-    return binding.policy is None and not binding.attached
+    return binding.scheduled.policy is None and not binding.attached
 
 
 def _placed(plan: Plan, key: ObjectKey) -> set[ClusterName]:
@@ -57,7 +57,7 @@ def _needed(binding: Binding, base: Plan, earlier: Copies) -> set[ClusterName]:
     A plan that sees the clusters names every copy (`dependencies.still_needed`). Most of those go or are written soon,
     and then so does what they needed; a review says where that ends.
     """
-    required = binding.decision.required_by if binding.decision is not None else ()
+    required = binding.decision.ownership.required_by if binding.decision is not None else ()
     return {
         name
         for requirement in required
@@ -72,18 +72,18 @@ def stays_as_it_is(owner: ObjectKey, cluster: ClusterName, plan: Plan, base: Pla
     if binding is None:
         was = base.bindings.get(owner)
         return owner in earlier if was is None else outlives(was)
-    if is_orphan(binding) or binding.suspended is None:
+    if is_orphan(binding) or binding.terms.suspended is None:
         return True
-    where = {share.cluster for share in binding.shares}
+    where = binding.scheduled.clusters
     if cluster in where:
-        return cluster in binding.suspended
+        return cluster in binding.terms.suspended
     # What left a cluster stays there until what takes its place is healthy, and what is suspended never is.
-    return outlives(binding) or not binding.suspended.isdisjoint(where)
+    return outlives(binding) or not binding.terms.suspended.isdisjoint(where)
 
 
 def outlives(binding: Binding) -> bool:
     """Whether its copies stay where it does not go any more."""
-    return binding.preserve or (binding.decision is not None and binding.decision.kept)
+    return binding.terms.preserve or (binding.decision is not None and binding.decision.ownership.kept)
 
 
 def _with_namespaces(repo: RepoSnapshot, base: Plan, objects: dict[ObjectKey, dict[ClusterName, LiveObject]]) -> Copies:

@@ -59,7 +59,7 @@ def _is_the_same(sides: Sides, key: ObjectKey) -> bool:
     was, will = sides.base.bindings.get(key), sides.head.bindings.get(key)
     if was is None or will is None:
         return key not in sides.left_over
-    return was.suspended == will.suspended and (key not in sides.left_over or leftovers.is_orphan(will))
+    return was.terms.suspended == will.terms.suspended and (key not in sides.left_over or leftovers.is_orphan(will))
 
 
 def _of(sides: Sides, key: ObjectKey, clusters: Mapping[ClusterName, ClusterLive]) -> Iterator[Change]:
@@ -90,7 +90,7 @@ def _of(sides: Sides, key: ObjectKey, clusters: Mapping[ClusterName, ClusterLive
         elif change.action is Action.CREATE and was is not None and leftovers.outlives(was):
             change = replace(change, reason=Reason(ReasonCode.UNLESS_LEFT_BEHIND))
         yield change
-    placed = {share.cluster for share in context.binding.shares}
+    placed = context.binding.scheduled.clusters
     # A replacement is expected to become healthy, if it is written: a review shows where things end.
     there = [name for name in new if not _is_suspended(will, name) or (name in old and not _is_suspended(was, name))]
     copies = {name: _live(new[name], name) for name in there}
@@ -142,7 +142,7 @@ def _in_the_end(change: Change, binding: Binding) -> Change:
 
 def _is_suspended(binding: Binding | None, cluster: ClusterName) -> bool:
     """Whether the policy lets nothing be written there. What is there then, Git alone does not tell."""
-    return binding is not None and (binding.suspended is None or cluster in binding.suspended)
+    return binding is not None and (binding.terms.suspended is None or cluster in binding.terms.suspended)
 
 
 def _if_it_is_there(change: Change, was: Binding | None) -> Change:

@@ -99,7 +99,7 @@ def _owners(change: Change, sides: predict.Sides) -> Iterator[ObjectKey]:
     """What may have a copy that refers to it where it is to leave."""
     binding = sides.head.bindings.get(change.key)
     if binding is not None and binding.decision is not None:
-        yield from (each.owner for each in binding.decision.required_by if change.cluster in each.still_in)
+        yield from (each.owner for each in binding.decision.ownership.required_by if change.cluster in each.still_in)
 
 
 def _in_namespaces(changes: Sequence[Change], left_over: leftovers.Copies) -> list[Change]:

@@ -90,7 +90,7 @@ def review(
     changes = operator_orders.suspend(list(predict.changes(sides, touched)), decisions.suspensions)
     changes = retained_dependents.considered(changes, sides)
     # Everything that we own before the change, for limits that are parts of it.
-    owned = sum(len(binding.shares) for binding in base.bindings.values())
+    owned = sum(len(binding.scheduled.shares) for binding in base.bindings.values())
     recorded, already = replace(decisions, known=True, descends=True), gate.Already(owned=owned)
 
     def hold(wanted: Sequence[Change]) -> tuple[retained_dependents.Gates, list[Change]]:
@@ -130,7 +130,7 @@ def _placed_otherwise(base: Plan, head: Plan) -> set[ObjectKey]:
     moved = set()
     for key in base.bindings.keys() | head.bindings.keys():
         old, new = base.bindings.get(key), head.bindings.get(key)
-        if old is not new and (old.shares if old else ()) != (new.shares if new else ()):
+        if old is not new and (old.scheduled.shares if old else ()) != (new.scheduled.shares if new else ()):
             moved.add(key)
     return moved
 
@@ -139,10 +139,10 @@ def _flows(base: Plan, head: Plan) -> Iterator[Flow]:
     """Growing and shrinking moves nothing: only what leaves one cluster and arrives in another."""
     for key, new in head.bindings.items():
         old = base.bindings.get(key)
-        if old is None or old is new or old.shares == new.shares or new.replicas is None:
+        if old is None or old is new or old.scheduled.shares == new.scheduled.shares or new.scheduled.replicas is None:
             continue
-        before = {share.cluster: share.replicas or 0 for share in old.shares}
-        after = {share.cluster: share.replicas or 0 for share in new.shares}
+        before = {share.cluster: share.replicas or 0 for share in old.scheduled.shares}
+        after = {share.cluster: share.replicas or 0 for share in new.scheduled.shares}
         names = sorted(before.keys() | after.keys())
         step = {name: after.get(name, 0) - before.get(name, 0) for name in names}
         leaving = tuple((name, -count) for name, count in step.items() if count < 0)

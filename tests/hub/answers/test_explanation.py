@@ -30,4 +30,6 @@ def test_the_hub_tells_the_room_that_other_workloads_of_the_plan_left() -> None:
     numbers = printed(shown)
     assert numbers is not None, "what is divided is told"
     found, amounts, last = numbers
-    assert by_hand(found, amounts, last=last) == {one.cluster: one.replicas for one in plan.bindings[key].shares}
+    assert by_hand(found, amounts, last=last) == {
+        one.cluster: one.replicas for one in plan.bindings[key].scheduled.shares
+    }

@@ -26,13 +26,23 @@ def moved(*, observed: bool) -> Recorded:
     assert found.plan is not None
     binding = found.plan.bindings[WEB]
     assert binding.decision is not None
-    here = tuple(share for share in binding.shares if share.cluster == "eu-2")
-    away = tuple(share for share in binding.shares if share.cluster != "eu-2")
-    decision = replace(binding.decision, left_behind=tuple(share.cluster for share in away), preserve=True)
+    here = tuple(share for share in binding.scheduled.shares if share.cluster == "eu-2")
+    away = tuple(share for share in binding.scheduled.shares if share.cluster != "eu-2")
+    decision = replace(
+        binding.decision,
+        ownership=replace(
+            binding.decision.ownership, left_behind=tuple(share.cluster for share in away), preserve=True
+        ),
+    )
     changes = None
     if observed:
         changes = (Change("us-1", WEB, "apps/v1", Action.KEEP, Reason(ReasonCode.NEEDED, str(CONF))),)
-    binding = replace(binding, shares=here, decision=decision, preserve=True)
+    binding = replace(
+        binding,
+        scheduled=replace(binding.scheduled, shares=here),
+        decision=decision,
+        terms=replace(binding.terms, preserve=True),
+    )
     found.plan = replace(found.plan, bindings={WEB: binding}, changes=changes)
     return found
 

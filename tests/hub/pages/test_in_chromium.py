@@ -305,7 +305,13 @@ def _hostile() -> Recorded:
     assert found.repo is not None
     old = ObjectKey("apps", "Deployment", "shop", "web")
     key = ObjectKey(EVIL, EVIL, EVIL, EVIL)
-    binding = replace(found.plan.bindings[old], key=key, origin=Origin(EVIL, 1, 1), why=EVIL, affinity_name=EVIL)
+    binding = replace(
+        found.plan.bindings[old],
+        key=key,
+        origin=Origin(EVIL, 1, 1),
+        reasons=replace(found.plan.bindings[old].reasons, why=EVIL),
+        scheduled=replace(found.plan.bindings[old].scheduled, affinity_name=EVIL),
+    )
     manifest = found.repo.manifests[old]
     body = {**manifest.body, "metadata": {"name": EVIL, "annotations": {EVIL: EVIL}}, EVIL: [EVIL]}
     found.repo = replace(

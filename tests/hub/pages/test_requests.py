@@ -165,7 +165,10 @@ async def test_a_page_of_the_placement_looks_at_no_copy_that_it_does_not_show(tm
             return super().__iter__()
 
     assert found.plan is not None
-    bindings = {key: replace(one, shares=Shares(one.shares)) for key, one in found.plan.bindings.items()}
+    bindings = {
+        key: replace(one, scheduled=replace(one.scheduled, shares=Shares(one.scheduled.shares)))
+        for key, one in found.plan.bindings.items()
+    }
     found.plan = replace(found.plan, bindings=bindings)
     async with staged(tmp_path, running=Running(found)) as hub:
         assert (await get(hub, "/ui/placement?show=all", token="ann"))[0] == 200
@@ -196,7 +199,10 @@ def _large() -> Recorded:
     names = ("eu-1", "eu-2", "us-1", *(f"cluster-{number:03}" for number in range(97)))
     one = replace(
         found.plan.bindings[ObjectKey("apps", "Deployment", "shop", "web")],
-        shares=tuple(sorted(Share(name, 2) for name in names)),
+        scheduled=replace(
+            found.plan.bindings[ObjectKey("apps", "Deployment", "shop", "web")].scheduled,
+            shares=tuple(sorted(Share(name, 2) for name in names)),
+        ),
     )
     keys = [ObjectKey("apps", "Deployment", "shop", f"w{number}") for number in range(10_000)]
     found.plan = replace(

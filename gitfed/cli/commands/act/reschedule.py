@@ -43,7 +43,7 @@ def command(what: tuple[str, ...], inputs: options.Inputs, namespace: str, wait:
     fate, state = orders.await_rescheduling(book, keys, timeout)
     for key in keys if fate is orders.Fate.DONE else ():
         decision = state.decisions.bindings.get(key)
-        shares = decision.shares if decision is not None else ()
+        shares = decision.scheduled.shares if decision is not None else ()
         listed = " ".join(one.cluster if one.replicas is None else f"{one.cluster}:{one.replicas}" for one in shares)
         click.echo(f"{key} → {listed or 'nowhere'}")
     return suspend.tell(fate)

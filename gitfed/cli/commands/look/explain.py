@@ -77,7 +77,7 @@ def command(
         raise UsageError(f"no cluster {only!r}{meant(only, list(plan.clusters))}", hint="gitfed get clusters")
     candidates = clusters.candidates(session.repo, fleet.clusters, plan)
     turn = None
-    if plan.wanted(key).divided:
+    if plan.wanted(key).terms.divided:
         turn = preview_inputs.turn_of(session.repo, fleet, past, key, session.given.now)
     shown = explanations.explain(
         key, plan, session.repo, candidates, past.bindings.get(key), lambda name: not only or name == only, turn

@@ -326,7 +326,11 @@ def _compare(session: load.CommandSession, base: str, output: options.Output) ->
     decided = past.bindings
     changes: list[interpret_show.Changed] = []
     for key, manifest in sorted(session.repo.manifests.items()):
-        shares = [one.replicas for one in decided[key].shares if one.replicas is not None] if key in decided else []
+        shares = (
+            [one.replicas for one in decided[key].scheduled.shares if one.replicas is not None]
+            if key in decided
+            else []
+        )
         for doing, asked in cases.template_questions(manifest.body, shares):
             change = _changed(key, doing, asked, before, after)
             if change is not None:

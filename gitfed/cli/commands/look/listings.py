@@ -35,7 +35,7 @@ class ListingQuery:
 
 
 def _clusters(session: load.CommandSession, fleet: FleetSnapshot, plan: Plan, namespace: str, only: str) -> Items:
-    placed = Counter(share.cluster for binding in plan.bindings.values() for share in binding.shares)
+    placed = Counter(share.cluster for binding in plan.bindings.values() for share in binding.scheduled.shares)
     return [
         clusters.item(one, session.repo, placed[one.name])
         for one in clusters.candidates(session.repo, fleet.clusters, plan)

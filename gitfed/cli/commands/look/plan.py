@@ -71,7 +71,7 @@ def show(shown: plan_text.PlanComparison, output: options.Output) -> None:
         click.echo(plan_markdown.comment(shown), nl=False)
     elif output.format == "name":
         for key, binding in shown.plan.bindings.items():
-            if binding.shares:
+            if binding.scheduled.shares:
                 click.echo(plain.clean(str(key)))
     else:
         wide = output.format == "wide"

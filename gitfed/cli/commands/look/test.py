@@ -131,9 +131,11 @@ def _sentence(failure: Any) -> Iterator[str]:
 def snapshot(tried: placement_test.Tried) -> str:
     """The whole placement as text: no time, no digest, nothing that changes by itself."""
     rows = [
-        matrix.MatrixRow(names.shown(key), None, matrix.of(binding.shares), "" if binding.shares else "nowhere")
+        matrix.MatrixRow(
+            names.shown(key), None, matrix.of(binding.scheduled.shares), "" if binding.scheduled.shares else "nowhere"
+        )
         for key, binding in tried.plan.bindings.items()
-        if binding.policy is not None or binding.shares
+        if binding.scheduled.policy is not None or binding.scheduled.shares
     ]
     given = _given(tried.test)
     head = f"# {tried.test.name}{f': {given}' if given else ''}"

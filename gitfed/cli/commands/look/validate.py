@@ -131,12 +131,14 @@ def _plan(session: load.CommandSession, kubernetes: Kubernetes | None) -> Plan:
     fleet = fleet_inputs.fleet(session.opened, repo)
     past = Decisions(answers=state_inputs.recorded_answers(session.opened, repo))
     plan = daemon_inputs.plan(session.opened, repo, fleet, past, session.now, kubernetes=kubernetes)
-    conditions = (one.condition for one in plan.bindings.values())
+    conditions = (one.scheduled.condition for one in plan.bindings.values())
     unknown = {name for condition in conditions if condition is not None for name in condition.capacity_unknown_in}
     if not unknown:
         return plan
     load.note(f"the room in {formatting.some(sorted(unknown))} is not known: taken to be enough")
-    parts = [part for one in plan.bindings.values() for part in (one.requirements, *map(_needs, one.components))]
+    parts = [
+        part for one in plan.bindings.values() for part in (one.requirements, *map(_needs, one.scheduled.components))
+    ]
     asked = {name for part in parts for name in (part or {}).get("resourceRequest") or {}}
     enough = {"allocatable": dict.fromkeys([*sorted(asked), "pods"], "1E")}
     clusters = {

@@ -152,7 +152,7 @@ class Slice:
     def _want(self, key: ObjectKey, rendered: RenderedManifest, expected: Expected, unlike: bool | None) -> None:
         binding = expected.plan.bindings.get(key)
         repaired = binding is not None and _is_written(binding, self._cluster) and expected.repairs(self._cluster, key)
-        overwrite = binding is not None and binding.overwrite
+        overwrite = binding is not None and binding.terms.overwrite
         made = _made(key in expected.stateful, overwrite, repaired, unlike)
         if self._made_of.get(key) == made and self._wanted.get(key) is rendered:
             return
@@ -281,5 +281,5 @@ def _is_same(task: Task, other: Task) -> bool:
 
 
 def _is_written(binding: Binding, cluster: ClusterName) -> bool:
-    suspended = binding.suspended is None or cluster in binding.suspended
+    suspended = binding.terms.suspended is None or cluster in binding.terms.suspended
     return not (suspended or binding.held or binding.awaits_deletion)
