@@ -201,7 +201,7 @@ def _plans(older: _Side, newer: _Side, past: Decisions, now: datetime, memo: bui
     waited = place.waits_for_room(memo.questions)
     decided = {key: binding.decision for key, binding in base.bindings.items()}
     claiming = place.claiming(memo.questions, decided, base.facts.taken_at)
-    circumstances = Circumstances.of(base, memo.candidates, past)
+    circumstances = Circumstances.of(base, memo.clusters.candidates, past)
     between = inputs.after(base, past)
     head = build.build(newer.repo, newer.fleet, between, newer.interpreter, now, memo)
     head = replace(head, base=older.repo.commit)

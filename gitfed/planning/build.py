@@ -71,8 +71,8 @@ def build(
     for item in items:
         problems.extend(item.faults)
         problems.extend(item.bound.problems)
-        problems.extend(item.render_problems)
-        problems.extend(item.unretained)
+        problems.extend(item.rendering.problems)
+        problems.extend(item.comparison.problems)
     problems.extend(notes.lost_clusters(repo, decisions, fleet))
     problems.extend(interpreter.problems())
     problems.extend(notes.failing(repo, world.step))
@@ -88,7 +88,7 @@ def build(
         bindings=bindings,
         rendered=template_pipeline.OnDemand(world, items)
         if world.rendering.lazily
-        else {item.manifest.key: item.rendered for item in items},
+        else {item.manifest.key: item.rendering.manifests for item in items},
         changes=tuple(changes) if fleet.live is not None else None,
         gates=(*verdict.gates, *gate.quotas(draft.quotas)),
         problems=tuple(notes.together(problems)),
@@ -134,7 +134,7 @@ def _draft(
     this plan; those that are the same in both are not made again."""
     repo, live = world.repo, world.fleet.live
     bounds, problems, quotas = place.answers(questions, repo, world.binder, memo.room, world.fleet.facts.taken_at)
-    bounds = dependencies.attach(bounds, repo, world.binder, world.decisions, live, memo.references)
+    bounds = dependencies.attach(bounds, repo, world.binder, world.decisions, live, memo.templates.references)
     bounds = _counted(bounds, decisions, world)
     if world.rendering == AT_ONCE:
         prefetch.rendering(((repo.manifests[key], bounds[key].binding) for key in asked), world.interpreter)
@@ -142,9 +142,9 @@ def _draft(
     items = _derived(cache, world, bounds, decisions, alike)
     items += [
         template_pipeline.item(cache, world, manifest, bound, bodies, alike=alike.get(manifest.key))
-        for manifest, bound, bodies in place.assigned_quotas(memo.assigned, repo, world.by_name)
+        for manifest, bound, bodies in place.assigned_quotas(memo.templates.assigned, repo, world.by_name)
     ]
-    for manifest, bound in place.derived_services(memo.assigned, repo, bounds):
+    for manifest, bound in place.derived_services(memo.templates.assigned, repo, bounds):
         items.append(template_pipeline.item(cache, world, manifest, bound, alike=alike.get(manifest.key)))
     for manifest, where in _implied_namespaces(cache, world, items):
         bound = bind.implied(manifest, where)
@@ -152,7 +152,7 @@ def _draft(
     items.sort(key=lambda item: item.manifest.key)
     bindings = {item.manifest.key: item.bound.binding for item in items}
     _forget(cache, bindings.keys())
-    changes = [change for item in items for change in item.changes]
+    changes = [change for item in items for change in item.comparison.changes]
     if live is not None:
         if sum(map(template_pipeline.is_seen, items)) < len(live.objects):
             changes.extend(_leavers(world, bindings))
@@ -228,8 +228,10 @@ def _derived(
         bound = prune.remembered(bounds[key], manifest.body, before.bindings.get(key))
         bound = dependencies.let_go(bound, finished) if key in owners else bound
         item = template_pipeline.item(memo, world, manifest, bound, alike=alike.get(key))
-        if key in watched and item.live is not None:
-            finished[key] = dependencies.up_to_date(item.rendered, item.changes, item.live)
+        if key in watched and item.comparison.live is not None:
+            finished[key] = dependencies.up_to_date(
+                item.rendering.manifests, item.comparison.changes, item.comparison.live
+            )
         items.append(item)
     return items
 
@@ -256,9 +258,9 @@ def _implied_namespaces(
         ):
             continue
         where = tuple(sorted(targets[space]))
-        cached = memo.implied.get(space)
+        cached = memo.templates.implied.get(space)
         if cached is None or cached[0].origin != origins[space] or cached[1] != where:
-            cached = memo.implied[space] = (namespaces.implied(space, origins[space]), where)
+            cached = memo.templates.implied[space] = (namespaces.implied(space, origins[space]), where)
         implied.append(cached)
     return implied
 
@@ -310,7 +312,7 @@ def _digest(repo: RepoSnapshot, items: Sequence[PlanItem], changes: Sequence[Cha
     """What `apply --confirm` names: commit, decisions, changes. Gates are left out: approving must not change it."""
     total = hashlib.sha256(repo.commit.encode())
     for item in items:
-        total.update(item.digest)
+        total.update(item.rendering.digest)
     for change in changes:
         total.update(
             canonical.dumps(

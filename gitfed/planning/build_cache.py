@@ -38,6 +38,35 @@ _FIRST = order.Position(0, 0)
 
 
 @dataclass(slots=True)
+class RenderStage:
+    """What was rendered for one template, and from what."""
+
+    overrides: object = None
+    judge: object = None
+    manifests: tuple[RenderedManifest, ...] = ()
+    failed: Mapping[ClusterName, str] = field(default_factory=dict)
+    problems: tuple[Problem, ...] = ()
+    ask_again: bool = False
+    """A rule gave no answer when this was rendered; it may the next time."""
+    digest: bytes = b""
+
+
+@dataclass(slots=True)
+class CompareStage:
+    """What was found where the rendered manifests were held against the clusters, and what was known of these."""
+
+    live: Mapping[ClusterName, LiveObject] | None = None
+    live_clusters: object = None
+    drift_known: frozenset[ClusterName] | None = None
+    repaired: frozenset[ClusterName] | None = frozenset()
+    changes: tuple[Change, ...] = ()
+    problems: tuple[Problem, ...] = ()
+    """Why changes were left out that a rule should have completed."""
+    ask_again: bool = False
+    """That rule may answer the next time."""
+
+
+@dataclass(slots=True)
 class PlanItem:
     """What was computed for one template, and from what: the left sides are compared with `is`."""
 
@@ -47,31 +76,59 @@ class PlanItem:
     places: object = None
     bodies: Mapping[ClusterName, Body] | None = None
     """Of an object that is another one in each cluster; None for all that come from a template."""
-    overrides: object = None
-    judge: object = None
-    rendered: tuple[RenderedManifest, ...] = ()
-    failed: Mapping[ClusterName, str] = field(default_factory=dict)
-    render_problems: tuple[Problem, ...] = ()
     wave: order.Position = _FIRST
     depends: bool = False
     """Its manifest names others that it waits for."""
     faults: tuple[Problem, ...] = ()
-    live: Mapping[ClusterName, LiveObject] | None = None
-    live_clusters: object = None
-    drift_known: frozenset[ClusterName] | None = None
-    repaired: frozenset[ClusterName] | None = frozenset()
-    render_again: bool = False
-    """A rule gave no answer when this was rendered; it may the next time."""
-    changes: tuple[Change, ...] = ()
-    unretained: tuple[Problem, ...] = ()
-    """Why changes were left out that somebody's rule should have completed."""
-    ask_again: bool = False
-    """That rule may answer the next time."""
-    digest: bytes = b""
+    rendering: RenderStage = field(default_factory=RenderStage)
+    comparison: CompareStage = field(default_factory=CompareStage)
 
     @property
     def binding(self) -> Binding:
         return self.bound.binding
+
+
+@dataclass(slots=True)
+class ClusterCache:
+    """The clusters of the last build."""
+
+    candidates: tuple[Candidate, ...] = ()
+    names: frozenset[ClusterName] = frozenset()
+    places: tuple[Candidate, ...] = ()
+    """The candidates but for what changes when they fail."""
+    live: Mapping[ClusterName, ClusterLive] = field(default_factory=dict)
+    defined: tuple[object, tuple[Candidate, ...]] | None = None
+    """What definitions were asked about, and the clusters with their kinds."""
+
+
+@dataclass(slots=True)
+class RuleCache:
+    """What the last build went by: policies, settings, interpreters, and their indexes."""
+
+    settings: object = None
+    interpreter: object = None
+    propagation: object = None
+    index: match.Index | None = None
+    """Of `propagation`."""
+    overrides: object = None
+    override_index: override.Overrides | None = None
+    standing: HoldState = field(default_factory=HoldState)
+    judge: Judge | None = None
+    sound: dict[ObjectKey, Manifest] = field(default_factory=dict)
+    """Templates that `judge` has nothing against."""
+
+
+@dataclass(slots=True)
+class TemplateCache:
+    """What follows from templates alone, or from a template and its copies."""
+
+    assigned: dict[ObjectKey, Manifest] = field(default_factory=dict)
+    references: dependencies.Memory = field(default_factory=dict)
+    implied: dict[str, tuple[Manifest, tuple[ClusterName, ...]]] = field(default_factory=dict)
+    collected: status.Memory = field(default_factory=dict)
+    """What scripts said of copies that the failover of the last build looked at."""
+    states: state_preservation.States = field(default_factory=lambda: state_preservation.States(_label_value))
+    scaled: scaled.Memory = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -85,34 +142,13 @@ class Memo:
     items: dict[ObjectKey, PlanItem] = field(default_factory=dict)
     questions: dict[ObjectKey, place.PlacementState] = field(default_factory=dict)
     room: contention.CapacityLedger = field(default_factory=contention.CapacityLedger)
-    candidates: tuple[Candidate, ...] = ()
-    names: frozenset[ClusterName] = frozenset()
-    places: tuple[Candidate, ...] = ()
-    """The candidates but for what changes when they fail."""
-    index: match.Index | None = None
-    policies: object = None
-    override_index: override.Overrides | None = None
-    overrides: object = None
-    standing: HoldState = field(default_factory=HoldState)
     schedules: Schedules = field(default_factory=Schedules)
-    settings: object = None
-    interpreter: object = None
-    live_clusters: Mapping[ClusterName, ClusterLive] = field(default_factory=dict)
-    assigned: dict[ObjectKey, Manifest] = field(default_factory=dict)
-    references: dependencies.Memory = field(default_factory=dict)
-    implied: dict[str, tuple[Manifest, tuple[ClusterName, ...]]] = field(default_factory=dict)
-    defined: tuple[object, tuple[Candidate, ...]] | None = None
-    """What definitions were asked about, and the clusters with their kinds."""
-    collected: status.Memory = field(default_factory=dict)
-    """What scripts said of copies that the failover of the last build looked at."""
-    states: state_preservation.States = field(default_factory=lambda: state_preservation.States(_label_value))
-    scaled: scaled.Memory = field(default_factory=dict)
-    _as_before: Memo | None = None
-    judge: Judge | None = None
-    sound: dict[ObjectKey, Manifest] = field(default_factory=dict)
-    """Templates that `judge` has nothing against."""
+    clusters: ClusterCache = field(default_factory=ClusterCache)
+    rules: RuleCache = field(default_factory=RuleCache)
+    templates: TemplateCache = field(default_factory=TemplateCache)
     recomputed: int = 0
     """Templates whose binding, rendering or changes the last build had to compute: what a test asserts on."""
+    _as_before: Memo | None = None
 
     @property
     def as_before(self) -> Memo:
@@ -172,27 +208,30 @@ def prepare(
     memo: Memo, repo: RepoSnapshot, fleet: FleetSnapshot, decisions: Decisions, interpreter: Interpreter, now: datetime
 ) -> BuildContext:
     """Replace what changed in the memo; keep the old object where the new one is equal, so that `is` holds."""
-    if memo.interpreter is not interpreter or memo.settings != repo.settings:
+    if memo.rules.interpreter is not interpreter or memo.rules.settings != repo.settings:
         memo.forget_items()
         memo.questions.clear()
         memo.schedules.clear()
-        memo.scaled.clear()
-        memo.interpreter, memo.settings = interpreter, repo.settings
-    numbers = scaled.scale(memo.scaled, repo, decisions, interpreter, now)
+        memo.templates.scaled.clear()
+        memo.rules.interpreter, memo.rules.settings = interpreter, repo.settings
+    numbers = scaled.scale(memo.templates.scaled, repo, decisions, interpreter, now)
     repo = numbers.repo
     policies = (repo.propagation, services.policies(repo))
-    if memo.index is None or memo.policies != policies:
-        memo.index, memo.policies = match.Index(*policies), policies
+    if memo.rules.index is None or memo.rules.propagation != policies:
+        memo.rules.index, memo.rules.propagation = match.Index(*policies), policies
         memo.schedules.clear()
     clusters, capacities = place.candidates(repo, fleet)
-    earlier, memo.collected = memo.collected, {}
+    earlier, memo.templates.collected = memo.templates.collected, {}
     step = failover.step(
         repo,
         fleet,
         decisions,
         clusters,
-        memo.index,
-        StatusReader(memo.states, lambda copy: status.collected(copy, interpreter, memo.collected, earlier)[:2]),
+        memo.rules.index,
+        StatusReader(
+            memo.templates.states,
+            lambda copy: status.collected(copy, interpreter, memo.templates.collected, earlier)[:2],
+        ),
         now,
     )
     clusters, decisions = step.candidates, step.decisions
@@ -202,21 +241,21 @@ def prepare(
         repo.unread,
         frozenset(match.ref(policy) for policy in chain(*policies)) if repo.unread else frozenset(),
     )
-    if standing != memo.standing:
-        memo.standing = standing
+    if standing != memo.rules.standing:
+        memo.rules.standing = standing
     candidates = _with_definitions(memo, clusters, repo, decisions, interpreter, now)
-    if candidates != memo.candidates:
-        memo.candidates = candidates
+    if candidates != memo.clusters.candidates:
+        memo.clusters.candidates = candidates
         memo.schedules.forget_clusters()
         names, places = frozenset(candidate.name for candidate in candidates), tuple(map(_place, candidates))
-        memo.names = memo.names if memo.names == names else names
-        memo.places = memo.places if memo.places == places else places
+        memo.clusters.names = memo.clusters.names if memo.clusters.names == names else names
+        memo.clusters.places = memo.clusters.places if memo.clusters.places == places else places
     memo.room.use(capacities, memo.schedules)
-    if memo.override_index is None or memo.overrides != repo.overrides:
-        memo.override_index, memo.overrides = override.Overrides(repo.overrides), repo.overrides
+    if memo.rules.override_index is None or memo.rules.overrides != repo.overrides:
+        memo.rules.override_index, memo.rules.overrides = override.Overrides(repo.overrides), repo.overrides
     live_clusters = fleet.live.clusters if fleet.live is not None else {}
-    if live_clusters != memo.live_clusters:
-        memo.live_clusters = live_clusters
+    if live_clusters != memo.clusters.live:
+        memo.clusters.live = live_clusters
     broken = {**_broken(memo, repo, fleet, interpreter), **numbers.failed}
     memo.recomputed = 0
     return BuildContext(
@@ -226,18 +265,18 @@ def prepare(
         step=step,
         interpreter=interpreter,
         now=now,
-        candidates=memo.candidates,
-        places=memo.places,
-        by_name={candidate.name: candidate for candidate in memo.candidates},
-        policies=memo.index,
-        overrides=memo.override_index,
-        live_clusters=memo.live_clusters,
-        judge=memo.judge,
+        candidates=memo.clusters.candidates,
+        places=memo.clusters.places,
+        by_name={candidate.name: candidate for candidate in memo.clusters.candidates},
+        policies=memo.rules.index,
+        overrides=memo.rules.override_index,
+        live_clusters=memo.clusters.live,
+        judge=memo.rules.judge,
         rendering=memo.rendering,
         same_commit=bool(repo.commit) and decisions.applied_commit == repo.commit,
         binder=Binder(
-            memo.index,
-            memo.candidates,
+            memo.rules.index,
+            memo.clusters.candidates,
             interpreter,
             memo.schedules,
             repo.settings,
@@ -245,8 +284,8 @@ def prepare(
             rebalance.wanted(repo.rebalancers),
             step.before,
             step.stopped,
-            standing=memo.standing,
-            names=memo.names,
+            standing=memo.rules.standing,
+            names=memo.clusters.names,
             broken=broken,
         ),
         numbers=numbers,
@@ -254,16 +293,16 @@ def prepare(
 
 
 def _broken(memo: Memo, repo: RepoSnapshot, fleet: FleetSnapshot, interpreter: Interpreter) -> Mapping[ObjectKey, str]:
-    """Templates that no cluster would take; `memo.judge` is who says so."""
+    """Templates that no cluster would take; `memo.rules.judge` says so."""
     versions = dict.fromkeys(repo.clusters, "")
     versions |= {name: facts.kubernetes_version for name, facts in fleet.clusters.items()}
     bodies = (manifest.body for manifest in place.definitions(repo))
-    judge = schema_check.judge(memo.judge, interpreter.kubernetes, bodies, versions)
-    if judge is not memo.judge:
-        memo.judge = judge
-        memo.sound.clear()
-    assert memo.override_index is not None
-    return schema_check.broken(judge, repo.manifests, memo.override_index, memo.sound)
+    judge = schema_check.judge(memo.rules.judge, interpreter.kubernetes, bodies, versions)
+    if judge is not memo.rules.judge:
+        memo.rules.judge = judge
+        memo.rules.sound.clear()
+    assert memo.rules.override_index is not None
+    return schema_check.broken(judge, repo.manifests, memo.rules.override_index, memo.rules.sound)
 
 
 def _place(candidate: Candidate) -> Candidate:
@@ -283,17 +322,19 @@ def _with_definitions(
     defining = place.definitions(repo)
     if not defining:
         return clusters
-    assert memo.index is not None
+    assert memo.rules.index is not None
     asked = (
         clusters,
-        memo.index,
-        memo.standing,
+        memo.rules.index,
+        memo.rules.standing,
         *((manifest, decisions.bindings.get(manifest.key)) for manifest in defining),
     )
-    if memo.defined is None or memo.defined[0] != asked:
-        binder = Binder(memo.index, clusters, interpreter, Schedules(), repo.settings, now, standing=memo.standing)
-        memo.defined = (asked, place.with_definitions(clusters, defining, decisions, binder))
-    return memo.defined[1]
+    if memo.clusters.defined is None or memo.clusters.defined[0] != asked:
+        binder = Binder(
+            memo.rules.index, clusters, interpreter, Schedules(), repo.settings, now, standing=memo.rules.standing
+        )
+        memo.clusters.defined = (asked, place.with_definitions(clusters, defining, decisions, binder))
+    return memo.clusters.defined[1]
 
 
 def _label_value(text: str, document: Any) -> str:

@@ -18,7 +18,7 @@ from gitfed.model.plan import Action, Binding, Change, RenderedManifest
 from gitfed.model.reason import Reason, ReasonCode
 from gitfed.model.repo import Manifest
 from gitfed.planning import dependencies, prefetch, schema_check
-from gitfed.planning.build_cache import BuildContext, Memo, PlanItem
+from gitfed.planning.build_cache import BuildContext, CompareStage, Memo, PlanItem, RenderStage
 from gitfed.planning.context import PlacementResult
 from gitfed.planning.objects import compare, prune
 from gitfed.planning.objects.availability_floor import Floor
@@ -73,40 +73,46 @@ def item(
             faults=tuple(order.faults(manifest)),
         )
         if cached is not None:
-            item.rendered = cached.rendered
+            item.rendering.manifests = cached.rendering.manifests
     else:
         assert cached is not None
         item = cached
         item.bound = bound
-    if (
-        item.overrides is not world.overrides or item.judge is not world.judge or item.render_again
-    ) and not world.rendering.lazily:
+    if not world.rendering.lazily and _is_rendered_otherwise(world, item.rendering):
         _render(world, item)
         fresh = True
     live = world.fleet.live.objects.get(manifest.key, _NOTHING) if world.fleet.live is not None else None
-    if (
-        fresh
-        or live is not item.live
-        # Where nothing is to be done, it is not because of how the clusters are.
-        or (item.live_clusters is not world.live_clusters and item.changes)
-        or item.ask_again
-        # Whether a difference is drift matters only where there is one: a push must not compare everything again.
-        or (item.changes and item.drift_known != world.settled(manifest.key))
-        or (item.changes and item.repaired != world.to_repair(manifest.key))
-    ):
-        item.live, item.live_clusters, item.drift_known = live, world.live_clusters, world.settled(manifest.key)
-        item.repaired = world.to_repair(manifest.key)
-        item.unretained, item.ask_again = (), False
-        item.changes = () if live is None else tuple(_changes(world, item, live))
+    if fresh or _compares_otherwise(world, manifest.key, item.comparison, live):
+        settled, repaired = world.settled(manifest.key), world.to_repair(manifest.key)
+        item.comparison = CompareStage(live, world.live_clusters, settled, repaired)
+        item.comparison.changes = () if live is None else tuple(_changes(world, item, live))
         memo.recomputed += 1
     if item is not cached:
         memo.items[manifest.key] = item
     return item
 
 
+def _is_rendered_otherwise(world: BuildContext, last: RenderStage) -> bool:
+    return last.overrides is not world.overrides or last.judge is not world.judge or last.ask_again
+
+
+def _compares_otherwise(
+    world: BuildContext, key: ObjectKey, last: CompareStage, live: Mapping[ClusterName, LiveObject] | None
+) -> bool:
+    if live is not last.live or last.ask_again:
+        return True
+    # Where nothing is to be done, it is not because of how the clusters are, and whether a difference is drift matters
+    # only where there is one: a push must not compare everything again.
+    return bool(last.changes) and (
+        last.live_clusters is not world.live_clusters
+        or last.drift_known != world.settled(key)
+        or last.repaired != world.to_repair(key)
+    )
+
+
 def is_seen(item: PlanItem) -> bool:
     """Whether what is known of the clusters has an entry for it."""
-    return item.live is not None and item.live is not _NOTHING
+    return item.comparison.live is not None and item.comparison.live is not _NOTHING
 
 
 def _alike(bound: PlacementResult, other: PlacementResult) -> bool:
@@ -117,20 +123,19 @@ def _alike(bound: PlacementResult, other: PlacementResult) -> bool:
 
 
 def _render(world: BuildContext, item: PlanItem) -> None:
-    item.overrides, item.judge = world.overrides, world.judge
+    stage = item.rendering
+    stage.overrides, stage.judge = world.overrides, world.judge
     if world.rendering.outlines is not None and item.bodies is None:
-        item.rendered, item.render_problems = world.rendering.outlines.of(item.manifest, item.binding), ()
+        stage.manifests, stage.problems = world.rendering.outlines.of(item.manifest, item.binding), ()
         return
     result = _manifests(world, item.manifest, item.binding, item.bodies)
-    before = {rendered.digest: rendered for rendered in item.rendered}
+    before = {rendered.digest: rendered for rendered in stage.manifests}
     # Keep the old value where it is equal: bodies are shared with whatever compared them before.
-    item.rendered = tuple(
+    stage.manifests = tuple(
         before[new.digest] if new.digest in before and before[new.digest] == new else new for new in result.rendered
     )
-    item.failed = result.failed
-    item.render_problems = result.problems
-    item.render_again = result.ask_again
-    item.digest = _item_digest(item)
+    stage.failed, stage.problems, stage.ask_again = result.failed, result.problems, result.ask_again
+    stage.digest = _item_digest(item)
 
 
 def _render_context(world: BuildContext) -> render_manifest.RenderContext:
@@ -160,7 +165,7 @@ def _manifests(
 
 def _changes(world: BuildContext, item: PlanItem, live: Mapping[ClusterName, LiveObject]) -> Iterator[Change]:
     # Copies that are nearly all as they were decided know which are not: nothing is to be done about the others.
-    doubtful = live.unlike(item.rendered) if isinstance(live, DecidedObjects) else None
+    doubtful = live.unlike(item.rendering.manifests) if isinstance(live, DecidedObjects) else None
     if doubtful is not None and not doubtful:
         return
     settings = world.repo.settings.spec
@@ -172,24 +177,24 @@ def _changes(world: BuildContext, item: PlanItem, live: Mapping[ClusterName, Liv
         position=item.wave,
         depends_on=order.dependencies(item.manifest),
         interpreter=world.interpreter,
-        repaired=item.repaired,
+        repaired=item.comparison.repaired,
         prune=settings.sync.prune,
         unsettled=world.settled(item.manifest.key),
         needed=dependencies.still_needed(item.binding),
-        floor=Floor(item.binding, item.rendered, live, world.interpreter, functools.partial(_exact, world))
+        floor=Floor(item.binding, item.rendering.manifests, live, world.interpreter, functools.partial(_exact, world))
         if waits
         else None,
     )
     wanted: set[ClusterName] = set()
-    prefetch.comparing(item.rendered, live, world.interpreter)
-    for rendered in item.rendered:
+    prefetch.comparing(item.rendering.manifests, live, world.interpreter)
+    for rendered in item.rendering.manifests:
         for name in rendered.clusters:
             if doubtful is None or name in doubtful:
                 wanted.add(name)
                 change = _wanted(world, item, context, rendered, name, live)
                 if change is not None:
                     yield change
-    for name, reason in item.failed.items():
+    for name, reason in item.rendering.failed.items():
         wanted.add(name)
         yield compare.unrenderable(context, name, live.get(name), reason)
     present = live.keys() if doubtful is None else {name for name in doubtful if name in live}
@@ -218,7 +223,7 @@ def _wanted(
     copy = live.get(name)
     if world.rendering.outlines is not None and world.rendering.outlines.is_outline(rendered):
         made = world.rendering.outlines.made(rendered.digest, name, functools.partial(_part, world))
-        item.render_problems = (*item.render_problems, *made.problems)
+        item.rendering.problems = (*item.rendering.problems, *made.problems)
         if not made.rendered:
             return compare.unrenderable(context, name, copy, made.failed[name]) if made.failed else None
         rendered = made.rendered[0]
@@ -228,7 +233,7 @@ def _wanted(
         return compare.wanted(context, rendered, name, copy)
     except RetainError as error:
         change = compare.unretained(context, rendered, name, copy, error)
-        item.ask_again = item.ask_again or not error.permanent
+        item.comparison.ask_again = item.comparison.ask_again or not error.permanent
         if change is not None:
             _note_unretained(item, error)
         return change
@@ -267,15 +272,15 @@ def _note_unretained(item: PlanItem, error: RetainError) -> None:
     manifest = item.manifest
     message = f"{manifest.key}: what the clusters keep is unknown: {error}"
     problem = Problem(manifest.origin, message, "what is there stays as it is", Severity.WARNING, error.cause)
-    item.unretained = (*item.unretained, problem)
+    item.comparison.problems = (*item.comparison.problems, problem)
 
 
 def placed(item: PlanItem) -> waves.Placed:
     return waves.Placed(
         item.manifest.key,
         item.wave,
-        frozenset(name for rendered in item.rendered for name in rendered.clusters),
-        item.live or _NOTHING,
+        frozenset(name for rendered in item.rendering.manifests for name in rendered.clusters),
+        item.comparison.live or _NOTHING,
         waited_for=compare.annotation(item.manifest.body, WAIT_ANNOTATION) != "false",
     )
 
@@ -283,7 +288,7 @@ def placed(item: PlanItem) -> waves.Placed:
 def _item_digest(item: PlanItem) -> bytes:
     """Over the decision and the rendering of one template."""
     parts = [str(item.manifest.key), *(f"{share.cluster}={share.replicas}" for share in item.binding.scheduled.shares)]
-    parts += [f"{rendered.digest}:{','.join(rendered.clusters)}" for rendered in item.rendered]
+    parts += [f"{rendered.digest}:{','.join(rendered.clusters)}" for rendered in item.rendering.manifests]
     return hashlib.sha256("\n".join(parts).encode()).digest()
 
 

@@ -443,7 +443,7 @@ def test_what_is_as_it_should_be_needs_no_rule_that_may_answer_later() -> None:
     memo = build.Memo()
     for _ in range(2):
         asked = failing.left
-        interpreter = memo.interpreter or Interpreter((failing, Native()))
+        interpreter = memo.rules.interpreter or Interpreter((failing, Native()))
         assert isinstance(interpreter, Interpreter)
         plan = build.build(read(files), fleet(live), decisions, interpreter, NOW, memo=memo)
         assert (plan.changes, plan.problems) == ((), ())
