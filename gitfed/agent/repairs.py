@@ -68,6 +68,6 @@ def _of(
         change = compare.wanted(context, rendered, name, live)
     except retain.RetainError:
         return None
-    if change is None or not change.drift or (change.adopt and live.uid) or change.replaces:
+    if change is None or not change.drift or (change.write.adopt and live.uid) or change.write.replaces:
         return None
     return change if change.action in (Action.CREATE, Action.UPDATE) else None

@@ -84,7 +84,9 @@ class WorkList:
     def repair(self, found: dict[ObjectKey, Change], worker: Worker) -> None:
         """These are the repairs now."""
         known = self.repairs
-        if found.keys() != known.keys() or any(one.rendered is not known[key].rendered for key, one in found.items()):
+        if found.keys() != known.keys() or any(
+            one.write.rendered is not known[key].write.rendered for key, one in found.items()
+        ):
             self.repairs = found
             self._submit(worker)
 

@@ -22,7 +22,7 @@ from gitfed.model.base import BindingId, Body, ClusterName, Digest, Kind, Object
 from gitfed.model.fleet import ApplyResult, ClusterFacts, ClusterLive, InventoryEntry, LiveObject, Stuck
 from gitfed.model.leader import Term
 from gitfed.model.load import ClusterLoad, LoadQuestion
-from gitfed.model.plan import Action, Change, FieldChange, RenderedManifest
+from gitfed.model.plan import Action, Change, FieldChange, RenderedManifest, Turn, Write
 from gitfed.model.reason import NO_REASON, Reason
 from gitfed.model.script import Script
 from gitfed.services import exchange
@@ -193,7 +193,7 @@ class Task:
 
     @classmethod
     def of(cls, change: Change, *, number: int, urgent: bool) -> Task:
-        live, rendered = change.live, change.rendered
+        live, rendered = change.live, change.write.rendered
         return cls(
             id=number,
             key=change.key,
@@ -202,16 +202,16 @@ class Task:
             urgent=urgent,
             reason=change.reason,
             manifest=Wanted.of(rendered) if rendered is not None else None,
-            body=canonical.digest(change.body) if change.body is not None else "",
+            body=canonical.digest(change.write.body) if change.write.body is not None else "",
             seen=Seen(live.uid, live.resource_version, live.ours, live.matches, live.entry) if live else None,
-            diff=tuple(replace(one, before=None, after=None) for one in change.diff[:3]),
+            diff=tuple(replace(one, before=None, after=None) for one in change.write.diff[:3]),
             move=change.move,
-            replaces=change.replaces,
-            wave=change.wave,
-            order=change.order,
-            waits_for=change.waits_for,
-            adopt=change.adopt,
-            first=change.first,
+            replaces=change.write.replaces,
+            wave=change.turn.wave,
+            order=change.turn.order,
+            waits_for=change.turn.waits_for,
+            adopt=change.write.adopt,
+            first=change.turn.first,
             drift=change.drift,
         )
 
@@ -250,18 +250,11 @@ class Task:
             self.api_version,
             self.action,
             self.reason,
-            rendered,
             seen,
-            self.diff,
-            body,
+            Write(rendered, body, self.diff, self.adopt, self.replaces),
+            Turn(self.wave, self.order, self.waits_for, first=self.first),
             self.move,
-            self.replaces,
-            self.wave,
-            self.order,
-            self.waits_for,
-            adopt=self.adopt,
-            first=self.first,
-            drift=self.drift,
+            self.drift,
         )
 
 

@@ -68,12 +68,12 @@ def _made_here(changes: list[Change]) -> frozenset[str | Kind]:
     """Names of namespaces, and kinds, that these changes bring into being."""
     made: set[str | Kind] = set()
     for change in changes:
-        if change.action is not Action.CREATE or change.rendered is None:
+        if change.action is not Action.CREATE or change.write.rendered is None:
             continue
         if (change.key.group, change.key.kind) == ("", "Namespace"):
             made.add(change.key.name)
         elif change.key.kind == "CustomResourceDefinition":
-            defined = definition.read(change.rendered.body)
+            defined = definition.read(change.write.rendered.body)
             if defined is not None:
                 made.add(defined.kind)
     return frozenset(made)

@@ -79,7 +79,7 @@ async def apply_once(
                     for result in engine.fleet.unfinished.failures(name)
                 )
                 + tuple(f"{one.cluster}: {one.key}: {one.reason}" for one in _refused(plan))
-                + tuple(f"{change.cluster}: {change.key}: {change.waits}" for change in engine.waiting()),
+                + tuple(f"{change.cluster}: {change.key}: {change.turn.waits}" for change in engine.waiting()),
                 {
                     name: member.live().error or "not ready in time"
                     for name, member in sorted(engine.fleet.members.items())

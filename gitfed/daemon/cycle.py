@@ -381,7 +381,7 @@ class Engine:
         """Changes that will be carried out once something else is healthy, in clusters that can be reached."""
         changes = self.plan.changes or () if self.plan is not None else ()
         away = {name for name, member in self.fleet.members.items() if not member.ready.is_set()}
-        return [one for one in changes if one.waits and one.cluster not in away]
+        return [one for one in changes if one.turn.waits and one.cluster not in away]
 
     def _for_autoscaling(self) -> tuple[RepoSnapshot, Plan, Decisions] | None:
         if self.repo is None or self.plan is None or not self.decisions.known or self.trouble is not None:

@@ -158,6 +158,6 @@ def _unwritten(plan: Plan) -> dict[ClusterName, set[str]]:
     """Objects that this plan does not write as they should be, by cluster: they wait, or are held."""
     found: dict[ClusterName, set[str]] = {}
     for change in plan.changes or ():
-        if change.waits or (change.action is Action.SKIP and not change.drift):
+        if change.turn.waits or (change.action is Action.SKIP and not change.drift):
             found.setdefault(change.cluster, set()).add(str(change.key))
     return found

@@ -191,24 +191,24 @@ _LEFT: Mapping[ReasonCode, Left] = MappingProxyType(
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
-    """One object in one cluster that differs from the desired state, or that is deliberately left alone."""
+class Write:
+    """What a create or an update sends, and how it differs from what is there."""
 
-    cluster: ClusterName
-    key: ObjectKey
-    api_version: str
-    action: Action
-    reason: Reason = NO_REASON
     rendered: RenderedManifest | None = None
-    """What to write; None for delete and keep."""
-    live: LiveObject | None = None
-    diff: tuple[FieldChange, ...] = ()
+    """None: nothing is written."""
     body: Body | None = None
     """What to send when it is not `rendered.body`: after retain."""
-    move: bool = False
-    """Part of a move: counted as such, exempt from the deletion gates."""
+    diff: tuple[FieldChange, ...] = ()
+    adopt: bool = False
+    """The live object is not ours and the policy says Overwrite."""
     replaces: bool = False
     """An immutable field changed and the template allows replacement."""
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """When a change is carried out, among the others of its cluster."""
+
     wave: int = 0
     order: int = 0
     """Position by kind inside the wave."""
@@ -216,10 +216,28 @@ class Change:
     """What the template names in `gitfed.io/depends-on`."""
     waits: str = ""
     """Why it is not this change's turn yet; "" when it may be applied. A later plan lets it through."""
-    adopt: bool = False
-    """The live object is not ours and the policy says Overwrite."""
     first: bool = False
     """An evicted object: deleted before anything else is done in its cluster."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One object in one cluster that differs from the desired state, or that is deliberately left alone.
+
+    A skip holds what would be written: a gate or a suspension that ends lets exactly that through.
+    """
+
+    cluster: ClusterName
+    key: ObjectKey
+    api_version: str
+    action: Action
+    reason: Reason = NO_REASON
+    live: LiveObject | None = None
+    write: Write = Write()
+    """Empty for delete and keep."""
+    turn: Turn = Turn()
+    move: bool = False
+    """Part of a move: counted as such, exempt from the deletion gates."""
     drift: bool = False
     """The desired state did not change since it was last applied: another client changed the object."""
 

@@ -77,7 +77,10 @@ def build(
     problems.extend(interpreter.problems())
     problems.extend(notes.failing(repo, world.step))
     changes = operator_orders.remove(verdict.changes, decisions.removals)
-    if any(change.waits_for for change in changes) or len({item.wave.wave for item in items} - {order.NO_WAVE}) > 1:
+    if (
+        any(change.turn.waits_for for change in changes)
+        or len({item.wave.wave for item in items} - {order.NO_WAVE}) > 1
+    ):
         changes = waves.mark_waiting(changes, [template_pipeline.placed(item) for item in items])
     return Plan(
         commit=repo.commit,
@@ -321,7 +324,7 @@ def _digest(repo: RepoSnapshot, items: Sequence[PlanItem], changes: Sequence[Cha
                     list(change.key),
                     change.action.value,
                     str(change.reason),
-                    change.rendered.digest if change.rendered else "",
+                    change.write.rendered.digest if change.write.rendered else "",
                 ]
             )
         )

@@ -96,7 +96,7 @@ def outstanding(changes: Iterable[Change]) -> dict[ObjectKey, dict[ClusterName, 
     for change in changes:
         if change.action in _OUTSTANDING:
             reasons.setdefault(change.key, {})[change.cluster] = (
-                change.waits or str(change.reason) or f"to be {change.action.value}d"
+                change.turn.waits or str(change.reason) or f"to be {change.action.value}d"
             )
     return reasons
 
@@ -107,7 +107,7 @@ def refusals(plan: Plan, past: Decisions) -> dict[tuple[ClusterName, ObjectKey],
     messages: dict[tuple[ClusterName, ObjectKey], str] = {}
     for change in plan.changes or () if plan.commit == past.applied_commit else ():
         unfinished = past.unfinished.get(change.cluster, frozenset())
-        if change.action in _WRITES and not change.waits and (str(change.key) in unfinished or "*" in unfinished):
+        if change.action in _WRITES and not change.turn.waits and (str(change.key) in unfinished or "*" in unfinished):
             items = past.statuses.get(change.key, {}).get("aggregatedStatus") or ()
             said = next((item.get("appliedMessage") for item in items if item.get("clusterName") == change.cluster), "")
             if said:

@@ -14,7 +14,7 @@ from gitfed.model.base import Body, ClusterName, ObjectKey, Problem, Severity
 from gitfed.model.decided_objects import DecidedObjects
 from gitfed.model.fleet import LiveObject
 from gitfed.model.keys import WAIT_ANNOTATION
-from gitfed.model.plan import Action, Binding, Change, RenderedManifest
+from gitfed.model.plan import Action, Binding, Change, RenderedManifest, Write
 from gitfed.model.reason import Reason, ReasonCode
 from gitfed.model.repo import Manifest
 from gitfed.planning import dependencies, prefetch, schema_check
@@ -203,7 +203,7 @@ def _changes(world: BuildContext, item: PlanItem, live: Mapping[ClusterName, Liv
         if name in placed:
             # Decided, and no longer declared: the decision is held because the cluster's file cannot be used.
             unusable = Reason(ReasonCode.REPOSITORY_INCOMPLETE, detail=f"no file that can be used declares {name}")
-            yield compare.make(context, name, Action.KEEP, unusable, None, live[name])
+            yield compare.make(context, name, Action.KEEP, unusable, Write(), live[name])
             continue
         change = prune.unwanted(context, name, live[name], live)
         if change is not None and change.reason.code is ReasonCode.REPLACEMENT_AWAITED:

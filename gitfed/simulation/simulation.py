@@ -310,14 +310,14 @@ class _Run:
         """Whether anything was deleted: then there is more to decide at once, else when the new copies are healthy."""
         deleted = False
         for change in plan.changes or ():
-            if change.cluster in self._clusters.away or change.waits:
+            if change.cluster in self._clusters.away or change.turn.waits:
                 continue
             if change.action is Action.DELETE:
                 self._clusters.delete(change.key, change.cluster)
                 verb, deleted = "deleted", True
-            elif change.action in (Action.CREATE, Action.UPDATE) and change.rendered is not None:
+            elif change.action in (Action.CREATE, Action.UPDATE) and change.write.rendered is not None:
                 self._clusters.write(
-                    change.key, change.cluster, change.rendered, self._at + self._options.healthy_after
+                    change.key, change.cluster, change.write.rendered, self._at + self._options.healthy_after
                 )
                 verb = "created" if change.action is Action.CREATE else "configured"
             else:
@@ -350,7 +350,7 @@ class _Run:
                 others = ", ".join(share.cluster for share in binding.scheduled.shares)
                 pending.setdefault((key, f"its copy in {task.from_cluster} stays until {others} is healthy"), None)
         for change in plan.changes or ():
-            text = change.waits or (str(change.reason) if change.action is Action.SKIP and not change.move else "")
+            text = change.turn.waits or (str(change.reason) if change.action is Action.SKIP and not change.move else "")
             if text and change.cluster not in self._clusters.away:
                 pending.setdefault((change.key, f"{change.cluster}: {text}"))
         short = capacity_loss.of(plan, self._clusters.away, before)

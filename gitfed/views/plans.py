@@ -361,9 +361,9 @@ def change(item: Change) -> ChangeView:
         "reasonCode": item.reason.code.value,
         "move": item.move,
         "drift": item.drift,
-        "wave": None if item.wave == NO_WAVE else item.wave,
-        "waits": item.waits or None,
-        "diff": [differences.field(part) for part in item.diff],
+        "wave": None if item.turn.wave == NO_WAVE else item.turn.wave,
+        "waits": item.turn.waits or None,
+        "diff": [differences.field(part) for part in item.write.diff],
     }
 
 

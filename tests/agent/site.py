@@ -23,7 +23,7 @@ from gitfed.model.base import BindingId, Body, Digest, Kind, ObjectKey, Origin
 from gitfed.model.decisions import Scheduled
 from gitfed.model.declared.cluster import Cluster
 from gitfed.model.fleet import ApplyResult
-from gitfed.model.plan import Action, Binding, Change, RenderedManifest
+from gitfed.model.plan import Action, Binding, Change, RenderedManifest, Write
 from gitfed.text import canonical
 from kubesim import cluster as sim
 from kubesim.fleet import ClusterSpec, Fleet
@@ -61,7 +61,7 @@ def rendered(name: str, value: str) -> RenderedManifest:
 
 
 def created(manifest: RenderedManifest) -> Change:
-    return Change("m1", manifest.key, "v1", Action.CREATE, rendered=manifest)
+    return Change("m1", manifest.key, "v1", Action.CREATE, write=Write(rendered=manifest))
 
 
 @dataclass(frozen=True)

@@ -116,7 +116,9 @@ async def test_what_somebody_else_made_is_adopted_with_what_the_script_keeps() -
             while not hub.view.has(key("a")):  # the first look may come before the agent knows what it is about
                 await hub.view.look_at([key("a")])
                 await asyncio.sleep(0.01)
-        change = replace(created(manifest), action=Action.UPDATE, live=hub.view.get(key("a")), adopt=True)
+        change = created(manifest)
+        write = replace(change.write, adopt=True)
+        change = replace(change, action=Action.UPDATE, live=hub.view.get(key("a")), write=write)
         hub.follow(expected(manifest, changes=(change,), interpreter=SCRIPTED))
         assert hub.worker is not None
         hub.worker.submit([change], [])

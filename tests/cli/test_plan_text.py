@@ -189,7 +189,7 @@ def crowded() -> plan_text.PlanComparison:
     diff = (FieldChange("/spec/template/metadata/annotations/a", "one two " * 12, "商 店 " * 20),)
     changes = [
         values.change(HOSTILE, clusters[1], Action.UPDATE, diff=diff),
-        *(values.change(HOSTILE, name, Action.UPDATE, wave=1, waits=LONG) for name in clusters[2:]),
+        *(values.change(HOSTILE, name, Action.UPDATE, waits=LONG) for name in clusters[2:]),
         *(values.change(WIDE, name, Action.SKIP, Reason(ReasonCode.GATE, "moved", detail=LONG)) for name in clusters),
     ]
     gates = [Gate("deletions", "5", "7", 7, messages=(LONG * 2,)), Gate(f"quota {'q' * 50}/all cpu", "6", "8")]

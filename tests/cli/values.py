@@ -10,7 +10,7 @@ from gitfed.cli.output import plan_text
 from gitfed.model.base import BindingId, Commit, Digest, ObjectKey, Origin
 from gitfed.model.decisions import Decision, PolicyRef, Rejection, Scheduled, ScheduledCondition, Share
 from gitfed.model.fleet import FactsRef
-from gitfed.model.plan import Action, Binding, Change, FieldChange, Gate, PlacementReasons, Plan, Totals
+from gitfed.model.plan import Action, Binding, Change, FieldChange, Gate, PlacementReasons, Plan, Totals, Turn, Write
 from gitfed.model.reason import NO_REASON, Reason, ReasonCode
 
 NOW = datetime(2026, 8, 22, 10, 4, tzinfo=UTC)
@@ -41,8 +41,17 @@ def binding(
     )
 
 
-def change(key: ObjectKey, cluster: str, action: Action, reason: Reason = NO_REASON, **more: Any) -> Change:
-    return Change(cluster=cluster, key=key, api_version="apps/v1", action=action, reason=reason, **more)
+def change(
+    key: ObjectKey,
+    cluster: str,
+    action: Action,
+    reason: Reason = NO_REASON,
+    diff: tuple[FieldChange, ...] = (),
+    waits: str = "",
+    **more: Any,
+) -> Change:
+    write, turn = Write(diff=diff), Turn(waits=waits)
+    return Change(cluster, key, "apps/v1", action, reason, write=write, turn=turn, **more)
 
 
 def plan(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 
 from gitfed.daemon.fleet.queue import PATIENCE, Queue
 from gitfed.model.base import ObjectKey
@@ -119,10 +118,10 @@ def test_a_change_that_is_in_no_list_any_more_is_dropped() -> None:
 
 def test_what_a_change_waits_for_holds_back_nothing_else() -> None:
     queue = replaced([change("a", waits_for=(key("db"),)), change("b")])
-    got = queue.pop(0.0, lambda one: one.waits_for[0] if one.waits_for else None)
+    got = queue.pop(0.0, lambda one: one.turn.waits_for[0] if one.turn.waits_for else None)
     assert got is not None
     assert got.key.name == "b"
-    assert queue.pop(0.0, lambda one: one.waits_for[0] if one.waits_for else None) is None
+    assert queue.pop(0.0, lambda one: one.turn.waits_for[0] if one.turn.waits_for else None) is None
     queue.release(key("db"))
     now = queue.pop(0.0)
     assert now is not None
@@ -150,7 +149,7 @@ def test_a_change_that_waits_for_an_object_is_tried_again_after_that_object_chan
 
     def blocked(item: Change) -> ObjectKey | None:
         asked.append(item.key.name)
-        return next((other for other in item.waits_for if other not in healthy), None)
+        return next((other for other in item.turn.waits_for if other not in healthy), None)
 
     free = queue.pop(0.0, blocked)
     assert free is not None
@@ -176,7 +175,7 @@ def test_a_change_that_failed_and_now_waits_for_another_object_wakes_nobody_by_t
 
 
 def test_a_copy_that_was_evicted_goes_before_anything_else_is_begun() -> None:
-    gone = replace(change("gone", action=Action.DELETE, order=9), first=True)
+    gone = change("gone", action=Action.DELETE, order=9, first=True)
     queue = replaced([change("pushed"), change("drift", drift=True), change("other"), gone], [key("pushed")])
     first = queue.pop(0.0)
     assert first is not None
@@ -187,7 +186,7 @@ def test_a_copy_that_was_evicted_goes_before_anything_else_is_begun() -> None:
 
 
 def test_an_evicted_copy_that_cannot_be_deleted_holds_nobody_back_while_it_waits() -> None:
-    gone = replace(change("gone", action=Action.DELETE), first=True)
+    gone = change("gone", action=Action.DELETE, first=True)
     queue = replaced([change("other"), gone])
     first = queue.pop(0.0)
     assert first is not None

@@ -16,7 +16,7 @@ from gitfed.edges.state.file import CLEANED
 from gitfed.model.base import ObjectKey
 from gitfed.model.decisions import Decision, Decisions, Scheduled, Share
 from gitfed.model.fleet import ApplyResult
-from gitfed.model.plan import Action, Change, Left, Plan
+from gitfed.model.plan import Action, Change, Left, Plan, Turn
 from gitfed.model.reason import Reason, ReasonCode
 
 KEY = ObjectKey("", "ConfigMap", "shop", "c")
@@ -57,7 +57,7 @@ def left(why: Left | None, *, gate: str = "", drift: bool = False, name: str = "
         ([left(Left.REFUSED)], "held", {"refused": 1}),
         ([left(Left.AWAITS)], "waiting", None),
         ([left(None, drift=True)], "applied", None),
-        ([Change("m1", KEY, "v1", Action.CREATE, waits="wave 1 waits for wave 0")], "waiting", None),
+        ([Change("m1", KEY, "v1", Action.CREATE, turn=Turn(waits="wave 1 waits for wave 0"))], "waiting", None),
     ],
 )  # fmt: skip
 def test_a_cluster_is_applied_only_when_nothing_is_left(

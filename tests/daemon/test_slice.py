@@ -19,7 +19,7 @@ from gitfed.interpret.registry import Interpreter
 from gitfed.model.base import BindingId, Body, Digest, ObjectKey, Origin
 from gitfed.model.decisions import Scheduled
 from gitfed.model.fleet import InventoryEntry, LiveObject
-from gitfed.model.plan import Action, Binding, Change, RenderedManifest
+from gitfed.model.plan import Action, Binding, Change, RenderedManifest, Write
 from gitfed.text import canonical
 
 KEY = ObjectKey("", "ConfigMap", "shop", "web")
@@ -31,7 +31,7 @@ def _change(data: str, name: str = "web") -> Change:
     body: Body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": {"a": data}}
     digest, key = Digest(canonical.digest(body)), KEY._replace(name=name)
     rendered = RenderedManifest(key, BindingId("b"), body, digest, ("m",), None, Origin("a.yaml"))
-    return Change("m", key, "v1", Action.CREATE, rendered=rendered)
+    return Change("m", key, "v1", Action.CREATE, write=Write(rendered=rendered))
 
 
 def _binding(rendered: RenderedManifest) -> Binding:
@@ -42,8 +42,8 @@ def _told(slice_: Slice, data: str) -> bytes:
     """What the slice says of the body, after a change with this one."""
     change = _change(data)
     slice_.submit([change], (), {}, (), ())
-    assert change.rendered is not None
-    text: bytes = slice_.told._values[f"{values.BODY}{change.rendered.digest}"]
+    assert change.write.rendered is not None
+    text: bytes = slice_.told._values[f"{values.BODY}{change.write.rendered.digest}"]
     return text
 
 
@@ -111,7 +111,7 @@ def test_a_plan_that_changes_one_object_looks_at_no_other_copy() -> None:
     def follow(before: _Plan | None, changed: str = "", unlike: tuple[str, ...] = ()) -> _Plan:
         known = dict(before.rendered) if before else {}
         for name in (changed,) if before else ("a", "b", "c"):
-            rendered = _change(f"{name}{before is None}", name).rendered
+            rendered = _change(f"{name}{before is None}", name).write.rendered
             assert rendered is not None
             known[rendered.key] = (rendered,)
         bindings = {

@@ -10,7 +10,7 @@ from gitfed import errors
 from gitfed.daemon.fleet.worker import Worker, WorkerCallbacks
 from gitfed.model.base import BindingId, ClusterName, Digest, ObjectKey, Origin
 from gitfed.model.fleet import ApplyResult, InventoryEntry
-from gitfed.model.plan import Action, Change, RenderedManifest
+from gitfed.model.plan import Action, Change, RenderedManifest, Turn, Write
 from gitfed.planning.ordering import order
 from tests.support import patience
 
@@ -18,7 +18,7 @@ from tests.support import patience
 def change(name: str, *, wave: int = 0) -> Change:
     key = ObjectKey("", "Namespace" if wave == order.NO_WAVE else "ConfigMap", "", name)
     rendered = RenderedManifest(key, BindingId("b"), {}, Digest("d"), ("m1",), None, Origin("a.yaml"))
-    return Change("m1", key, "v1", Action.CREATE, rendered=rendered, wave=wave)
+    return Change("m1", key, "v1", Action.CREATE, write=Write(rendered=rendered), turn=Turn(wave=wave))
 
 
 class Cluster:

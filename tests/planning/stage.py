@@ -195,12 +195,12 @@ class Stage:
             if change.action is Action.DELETE:
                 copies.pop(change.cluster, None)
             elif change.action in (Action.CREATE, Action.UPDATE):
-                assert change.rendered is not None
-                entry = InventoryEntry(change.key, "u", change.rendered.binding, change.rendered.replicas)
-                self.bodies[change.key, change.cluster] = change.rendered.body
+                assert change.write.rendered is not None
+                entry = InventoryEntry(change.key, "u", change.write.rendered.binding, change.write.rendered.replicas)
+                self.bodies[change.key, change.cluster] = change.write.rendered.body
                 copies[change.cluster] = LiveObject(
                     change.key, change.cluster, "u", "7", ours=True, body=None,
-                    matches=change.rendered.digest, healthy=True, health=Health.CURRENT, entry=entry,
+                    matches=change.write.rendered.digest, healthy=True, health=Health.CURRENT, entry=entry,
                 )  # fmt: skip
 
     # -- questions ----------------------------------------------------------------------------------------------

@@ -35,7 +35,11 @@ def files(replicas: int, image: str = "nginx:1.27", **weights: int) -> dict[str,
 def web(plan: Plan) -> dict[str, tuple[str, int | None, str]]:
     """Cluster → (action, replicas that are written, reason)."""
     return {
-        change.cluster: (change.action.value, change.rendered.replicas if change.rendered else None, str(change.reason))
+        change.cluster: (
+            change.action.value,
+            change.write.rendered.replicas if change.write.rendered else None,
+            str(change.reason),
+        )
         for change in plan.changes or ()
         if change.key.name == "web"
     }
@@ -80,9 +84,9 @@ def test_what_else_changed_goes_out_at_once_with_the_old_number() -> None:
     plan = plan_of(repo, live, decisions)
     assert web(plan)["a"] == ("update", 4, "move: stays at 4 until b has 4")
     change = next(one for one in plan.changes or () if one.cluster == "a" and one.key.name == "web")
-    assert change.rendered is not None
-    assert change.rendered.body["spec"]["replicas"] == 4
-    assert change.rendered.body["spec"]["template"]["spec"]["containers"][0]["image"] == "nginx:1.28"
+    assert change.write.rendered is not None
+    assert change.write.rendered.body["spec"]["replicas"] == 4
+    assert change.write.rendered.body["spec"]["template"]["spec"]["containers"][0]["image"] == "nginx:1.28"
 
 
 def test_fewer_replicas_everywhere_wait_for_nobody() -> None:

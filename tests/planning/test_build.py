@@ -317,7 +317,7 @@ def test_an_object_of_somebody_else_is_adopted_only_when_asked() -> None:
     assert ("update", "a", "web") not in acts(plan)
     asked = plan_of(read({**WEB, "p.json": policy("p", ["a"], conflictResolution="Overwrite")}), live)
     change = next(change for change in asked.changes or () if change.key == WEB_KEY)
-    assert (change.action, change.adopt) == (Action.UPDATE, True)
+    assert (change.action, change.write.adopt) == (Action.UPDATE, True)
 
 
 def test_our_intention_alone_does_not_make_an_object_ours() -> None:
@@ -340,7 +340,7 @@ def test_drift_is_repaired_or_only_shown() -> None:
     plan = plan_of(read(WEB), drifted(live), decisions)
     change = next(change for change in plan.changes or () if change.key == WEB_KEY)
     assert (change.action, change.drift) == (Action.UPDATE, True)
-    assert [(one.pointer, one.before, one.after) for one in change.diff] == [("/spec/replicas", 9, 2)]
+    assert [(one.pointer, one.before, one.after) for one in change.write.diff] == [("/spec/replicas", 9, 2)]
     off = plan_of(read({**WEB, "gitfed.json": federation(sync={"selfHeal": False})}), drifted(live), decisions)
     change = next(change for change in off.changes or () if change.key == WEB_KEY)
     assert (change.action, str(change.reason)) == (
@@ -413,7 +413,7 @@ def test_a_rule_that_fails_holds_its_object_and_says_so_until_it_is_repaired(
         assert set(written) == ({"c", "web"} if operation is Operation.REPLICA else {"c"})
         assert [problem.message for problem in plan.problems if message in problem.message]
     if operation is Operation.REPLICA:
-        rendered = written["web"].rendered
+        rendered = written["web"].write.rendered
         assert rendered is not None
         assert (rendered.body["spec"]["replicas"], rendered.replicas) == (2, 2)
 
@@ -431,7 +431,7 @@ def test_a_rule_that_had_to_be_stopped_is_asked_again_though_nothing_changed(
     held = build.build(changed, fleet(live), decisions, interpreter, NOW, memo=memo)
     assert [problem for problem in held.problems if message in problem.message]
     again = build.build(changed, fleet(live), decisions, interpreter, NOW, memo=memo)
-    assert [change.rendered and change.rendered.replicas for change in again.changes or ()] == [4]
+    assert [change.write.rendered and change.write.rendered.replicas for change in again.changes or ()] == [4]
     assert not [problem for problem in again.problems if message in problem.message]
 
 

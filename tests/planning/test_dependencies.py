@@ -35,7 +35,8 @@ def test_a_dependency_goes_where_its_workload_goes_and_needs_no_policy() -> None
     plan = plan_of(read(BASE), empty())
     assert where(plan, "conf") == ["a", "b"]
     assert of(plan, "conf").reasons.why == "needed by Deployment.apps/shop/web"
-    assert [(change.cluster, change.key.name) for change in sorted(plan.changes or (), key=lambda one: one.order)] == [
+    in_turn = sorted(plan.changes or (), key=lambda change: change.turn.order)
+    assert [(change.cluster, change.key.name) for change in in_turn] == [
         ("a", "shop"), ("b", "shop"), ("a", "conf"), ("b", "conf"), ("a", "web"), ("b", "web"),
     ]  # fmt: skip
 
@@ -112,7 +113,9 @@ def test_a_dependency_waits_for_the_move_of_its_workload() -> None:
     first = story.turn(Health.IN_PROGRESS)
     assert ("create", "c", "conf") in acts(first)
     kept = {
-        change.key.name: str(change.reason) for change in first.changes or () if change.cluster == "a" and change.order
+        change.key.name: str(change.reason)
+        for change in first.changes or ()
+        if change.cluster == "a" and change.turn.order
     }
     assert kept == {"conf": "Deployment.apps/shop/web still needs it here", "web": "move: stays until c is healthy"}
 

@@ -426,7 +426,7 @@ def test_directly_in_a_cluster_that_answers_deletes_first_and_starts_then() -> N
     plan = stage.turn()
     assert stage.copies == []
     [gone] = [change for change in plan.changes or () if change.action is Action.DELETE]
-    assert (gone.cluster, str(gone.reason), gone.first) == ("m1", "evicted (purgeMode Directly)", True)
+    assert (gone.cluster, str(gone.reason), gone.turn.first) == ("m1", "evicted (purgeMode Directly)", True)
     stage.turn()
     assert stage.copies == ["m2"]
 

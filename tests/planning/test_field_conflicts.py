@@ -146,9 +146,9 @@ def test_abort_leaves_the_field_and_says_whose_it_is() -> None:
 def test_the_rest_of_the_object_is_written_all_the_same() -> None:
     change = change_of(WEB, image="nginx:drifted")
     assert change.action is Action.UPDATE
-    assert [one.pointer for one in change.diff] == ["/spec/template/spec/containers/0/image"]
-    assert change.body is not None
-    assert "replicas" not in change.body["spec"]
+    assert [one.pointer for one in change.write.diff] == ["/spec/template/spec/containers/0/image"]
+    assert change.write.body is not None
+    assert "replicas" not in change.write.body["spec"]
 
 
 @pytest.mark.parametrize("files", [{**WEB, "p.json": policy("p", ["a"], conflictResolution="Overwrite")},
@@ -157,7 +157,7 @@ def test_overwrite_takes_the_field_over_and_says_from_whom(files: dict[str, str]
     change = change_of(files)
     assert change.action is Action.UPDATE
     assert "argo" in str(change.reason)
-    assert change.body is None or change.body["spec"]["replicas"] == 2
+    assert change.write.body is None or change.write.body["spec"]["replicas"] == 2
 
 
 def test_the_annotation_is_stronger_than_the_policy() -> None:

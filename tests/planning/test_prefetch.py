@@ -186,7 +186,7 @@ def test_what_the_clusters_keep_of_a_template_is_asked_at_once() -> None:
     )
     messages = [message for message in scripts.messages if "Retain" in message]
     assert messages[::3] == [{"Retain": ["x", "x"]}, {"Retain": ["y", "y"]}]
-    kept = {(change.key.name, change.cluster): change.body for change in found.changes or () if change.body}
+    kept = {(change.key.name, change.cluster): change.write.body for change in found.changes or () if change.write.body}
     assert {where: (body["spec"]["paused"], body["spec"]["replicas"]) for where, body in kept.items()} == {
         ("x", "a"): ("a", 2), ("x", "b"): ("b", 2), ("y", "a"): ("a", 4), ("y", "b"): ("b", 4),
     }  # fmt: skip

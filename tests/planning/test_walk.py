@@ -156,7 +156,7 @@ class Walk:
             (name, key) for key, copies in live.objects.items() for name, one in copies.items()
             if one.ours and one.health is Health.CURRENT
         )  # fmt: skip
-        acts = [one for one in plan.changes or () if one.action in ACTS and not one.waits]
+        acts = [one for one in plan.changes or () if one.action in ACTS and not one.turn.waits]
         for change in acts:
             if self.random.random() < share:
                 self.carry_out(change, self.random.choice(healths))
@@ -175,12 +175,12 @@ class Walk:
                 assert not waits, "\n".join([*self.log, f"{name} leaves {change.cluster} before it runs in {waits}"])
             self.drop(change.key, change.cluster)
             return
-        assert change.rendered is not None
+        assert change.write.rendered is not None
         uid = before.uid if before is not None else self.new_uid()
-        body = change.body or change.rendered.body
+        body = change.write.body or change.write.rendered.body
         self.put(LiveObject(
             change.key, change.cluster, uid, "7", ours=True, body=body, health=health,
-            entry=InventoryEntry(change.key, uid, change.rendered.binding, change.rendered.replicas),
+            entry=InventoryEntry(change.key, uid, change.write.rendered.binding, change.write.rendered.replicas),
             protected=annotation(body, PRUNE_ANNOTATION) == "disabled", deletion_protected=is_protected(body),
         ))  # fmt: skip
 

@@ -23,14 +23,14 @@ def app(name: str, **annotations: str) -> str:
 
 
 def waits(plan: Plan, cluster: str = "a") -> Mapping[str, str]:
-    return {change.key.name: change.waits for change in plan.changes or () if change.cluster == cluster}
+    return {change.key.name: change.turn.waits for change in plan.changes or () if change.cluster == cluster}
 
 
 def begun(plan: Plan, live: LiveState, health: Health = Health.CURRENT) -> LiveState:
     """The clusters after all that may be carried out was, with that health."""
     from dataclasses import replace
 
-    now = tuple(change for change in plan.changes or () if not change.waits)
+    now = tuple(change for change in plan.changes or () if not change.turn.waits)
     return carried_out(replace(plan, changes=now), live, health=health)
 
 
@@ -104,7 +104,7 @@ def test_drift_is_repaired_whatever_waits() -> None:
         objects[key] = copies
     plan = plan_of(repo, LiveState(live.clusters, objects), decided(first, before))
     assert [
-        (change.key.name, change.drift, change.waits) for change in plan.changes or () if change.cluster == "a"
+        (change.key.name, change.drift, change.turn.waits) for change in plan.changes or () if change.cluster == "a"
     ] == [("web", True, "")]
 
 

@@ -98,11 +98,11 @@ def carried_out(plan: Plan, before: LiveState, *, health: Health = Health.CURREN
         if change.action is Action.DELETE:
             copies.pop(change.cluster, None)
         elif change.action in (Action.CREATE, Action.UPDATE):
-            assert change.rendered is not None
-            entry = InventoryEntry(change.key, "u", change.rendered.binding, change.rendered.replicas)
+            assert change.write.rendered is not None
+            entry = InventoryEntry(change.key, "u", change.write.rendered.binding, change.write.rendered.replicas)
             copies[change.cluster] = LiveObject(
-                change.key, change.cluster, "u", "7", ours=True, body=change.rendered.body if bodies else None,
-                matches=None if bodies else change.rendered.digest, health=health, entry=entry,
+                change.key, change.cluster, "u", "7", ours=True, body=change.write.rendered.body if bodies else None,
+                matches=None if bodies else change.write.rendered.digest, health=health, entry=entry,
             )  # fmt: skip
     return LiveState(before.clusters, {key: copies for key, copies in objects.items() if copies})
 

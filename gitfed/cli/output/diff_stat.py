@@ -40,7 +40,7 @@ def of_changes(changes: Iterable[Change], paint: plain.Paint, *, wide: bool = Fa
         groups.setdefault((change.key, change.action.value), []).append(change)
     rows: list[list[Cell | str]] = [_head("FIELDS", paint)]
     for (key, action), members in sorted(groups.items()):
-        fields = len({one.pointer for change in members for one in change.diff})
+        fields = len({one.pointer for change in members for one in change.write.diff})
         where = sorted(change.cluster for change in members)
         rows.append([names.shown(key), action, _clusters(where, wide=wide), str(fields) if fields else matrix.NONE])
     yield from table.lines(rows, indent=2)

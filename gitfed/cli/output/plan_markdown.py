@@ -127,7 +127,7 @@ def _changes(shown: plan_text.PlanComparison, *, fields: bool) -> list[str]:
         return ["No changes in the clusters.", ""]
     groups: dict[tuple[object, ...], list[Change]] = {}
     for change in changes:
-        group = (change.key, plan_text.counted_as(change), change.reason, change.waits, change.diff)
+        group = (change.key, plan_text.counted_as(change), change.reason, change.turn.waits, change.write.diff)
         groups.setdefault(group, []).append(change)
     rows = []
     blocks: list[str] = []
@@ -136,7 +136,7 @@ def _changes(shown: plan_text.PlanComparison, *, fields: bool) -> list[str]:
         clusters = formatting.some([change.cluster for change in members])
         label = markdown.code(names.shown(first.key))
         rows.append([label, plan_text.counted_as(first), markdown.code(clusters), markdown.escape(_why(first))])
-        if fields and first.diff and first.action is Action.UPDATE:
+        if fields and first.write.diff and first.action is Action.UPDATE:
             same = formatting.count(len(members), "cluster")
             blocks += [*markdown.details(f"{label} in {same}", markdown.fence(_fields(first), "diff")), ""]
     return ["**Changes**", "", *markdown.table(["Object", "Action", "Clusters", "Reason"], rows), "", *blocks]
@@ -144,11 +144,11 @@ def _changes(shown: plan_text.PlanComparison, *, fields: bool) -> list[str]:
 
 def _why(change: Change) -> str:
     """Its reason, and why it is not its turn yet."""
-    return "; ".join(text for text in (str(change.reason), change.waits) if text)
+    return "; ".join(text for text in (str(change.reason), change.turn.waits) if text)
 
 
 def _fields(change: Change) -> list[str]:
-    return [line for field in change.diff for line in plan_text.field_lines(field)]
+    return [line for field in change.write.diff for line in plan_text.field_lines(field)]
 
 
 def _foot(shown: plan_text.PlanComparison) -> list[str]:

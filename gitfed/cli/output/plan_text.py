@@ -196,11 +196,14 @@ def changes(found: Sequence[Change], paint: plain.Paint, fold: int | None = None
 def steps(found: Sequence[Change], paint: plain.Paint, fold: int | None = None) -> list[str]:
     """In which order the changes come, where that is more than the usual order of kinds: waves, and what waits."""
     acts = [change for change in found if change.action in (Action.CREATE, Action.UPDATE)]
-    if not any(change.waits for change in acts) and len({change.wave for change in acts} - {order.NO_WAVE}) < 2:
+    if (
+        not any(change.turn.waits for change in acts)
+        and len({change.turn.wave for change in acts} - {order.NO_WAVE}) < 2
+    ):
         return []
     groups: dict[tuple[int, str], list[Change]] = {}
     for change in acts:
-        groups.setdefault((change.wave, change.waits), []).append(change)
+        groups.setdefault((change.turn.wave, change.turn.waits), []).append(change)
     grid: list[list[Cell | str]] = []
     for wave, waits in sorted(groups):
         here = groups[wave, waits]
@@ -247,9 +250,9 @@ def grouped(found: Sequence[Change]) -> dict[tuple[str, ObjectKey, str], list[st
 def fields(found: Sequence[Change], paint: plain.Paint, fold: int | None = None) -> list[str]:
     lines = []
     for change in found:
-        if change.diff and change.action is Action.UPDATE:
+        if change.write.diff and change.action is Action.UPDATE:
             lines += table.flow([f"{change.cluster}  {names.shown(change.key)}"], indent=2, width=fold)
-            for field in change.diff:
+            for field in change.write.diff:
                 for line in field_lines(field):
                     side = Cell(line, paint.removed if line.startswith("-") else paint.added)
                     lines += table.flow([side], indent=4, width=fold)

@@ -52,13 +52,13 @@ class ClusterWriter:
 
     async def carry_out(self, change: Change) -> ApplyResult:
         """Raises what `apply.carry_out` raises, and the session's errors when the object cannot be read."""
-        live, rendered = change.live, change.rendered
+        live, rendered = change.live, change.write.rendered
         if (
             change.action is Action.UPDATE
             and rendered is not None
             and live is not None
             and live.body is None
-            and not change.adopt  # then the object is read anyway
+            and not change.write.adopt  # then the object is read anyway
             and retain.reads_live(rendered.body, self._interpreter())
         ):
             found = await self._observer.look(change.key)
@@ -68,7 +68,7 @@ class ClusterWriter:
                 body = await self._retained(rendered.body, found.body)
             except errors.NotRetained as error:
                 return ApplyResult(change.cluster, change.key, "failed", error.message, retry=True)
-            change = replace(change, live=found, body=body)
+            change = replace(change, live=found, write=replace(change.write, body=body))
         return await apply.carry_out(self._target, change)
 
     async def _retained(self, desired: Body, observed: Body) -> Body:

@@ -104,7 +104,7 @@ def unlike_in(clusters: Collection[ClusterName], plan: Plan) -> dict[ClusterName
     found: dict[ClusterName, dict[ObjectKey, bool]] = {}
     for change in plan.changes or ():
         if change.cluster in clusters:
-            sees_to_it = not change.waits and change.action in (Action.CREATE, Action.UPDATE)
+            sees_to_it = not change.turn.waits and change.action in (Action.CREATE, Action.UPDATE)
             found.setdefault(change.cluster, {})[change.key] = sees_to_it
     return found
 

@@ -239,23 +239,23 @@ class Queue:
                 heapq.heappush(self._later, (not_before, place))
 
     def _place(self, change: Change) -> _Place:
-        foundation = change.wave == order.NO_WAVE and change.action is not Action.DELETE
+        foundation = change.turn.wave == order.NO_WAVE and change.action is not Action.DELETE
         if change.key in self._urgent or foundation:  # what a person's change needs is never slower than that
             urgency = Urgency.PERSON
         else:
             urgency = Urgency.DRIFT if change.drift else Urgency.RESUMED
         # What leaves goes last, and in the opposite order: content before its namespace.
-        stage = (change.wave, change.order)
-        if change.first:
+        stage = (change.turn.wave, change.turn.order)
+        if change.turn.first:
             urgency, stage = Urgency.PERSON, _EVICTED
         elif change.action is Action.DELETE:
-            stage = (1 << 20, -change.order)
+            stage = (1 << 20, -change.turn.order)
         return _Place(urgency, stage, change.key)
 
 
 def _identity(change: Change) -> object:
     """Two lists ask for the same thing of a key when this is equal: a failed change keeps its waiting time."""
-    return (change.action, change.rendered.digest if change.rendered else "", change.adopt)
+    return (change.action, change.write.rendered.digest if change.write.rendered else "", change.write.adopt)
 
 
 def _peace(times: int) -> float:
@@ -266,7 +266,7 @@ def contested(change: Change) -> str:
     """Two programs want different things of one object: that is for a person to settle."""
     if change.action is Action.CREATE:
         return f"somebody deletes it again and again: it was made {FIGHT} times, the next time in an hour"
-    fields = ", ".join(field.pointer for field in change.diff[:3]) or "it"
+    fields = ", ".join(field.pointer for field in change.write.diff[:3]) or "it"
     who = change.reason.subject if change.reason.code is ReasonCode.CHANGED_BY_OTHERS else "somebody"
     return (
         f"{who} changes {fields} again and again: it was put back {FIGHT} times, the next time in an hour "

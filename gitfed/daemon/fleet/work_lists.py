@@ -25,7 +25,7 @@ def work_lists(
     lists = {name: WorkList() for name in clusters}
     for change in plan.changes or ():
         work = lists.get(change.cluster)
-        if work is None or change.waits or change.key in waiting:
+        if work is None or change.turn.waits or change.key in waiting:
             continue
         if change.action in (Action.CREATE, Action.UPDATE, Action.DELETE):
             work.changes.append(change)

@@ -132,7 +132,7 @@ class Worker:
     def _stale(self, change: Change) -> bool:
         """A plan built before our own write was seen asks for that write again: drop it, the next plan knows better."""
         written = self._written.get(change.key)
-        if written is None or change.rendered is None or change.rendered.digest != written[0]:
+        if written is None or change.write.rendered is None or change.write.rendered.digest != written[0]:
             return False
         if change.live is None or not change.live.uid:
             return change.action is Action.CREATE and self._present(change.key)
@@ -293,9 +293,9 @@ class Worker:
         self._intend = False
         known = self._inventory.entries
         missing = [
-            InventoryEntry(change.key, "", change.rendered.binding, change.rendered.replicas)
+            InventoryEntry(change.key, "", change.write.rendered.binding, change.write.rendered.replicas)
             for change in self._queue.waiting()
-            if change.rendered is not None and _makes(change) and change.key not in known
+            if change.write.rendered is not None and _makes(change) and change.key not in known
         ]
         if missing:
             self._announcing = asyncio.create_task(self._announce_all(missing))
@@ -369,7 +369,7 @@ class Worker:
             self._foremost.pop()
         if self._foremost and self._queue.stage(change.key) > self._queue.stage(self._foremost[-1]):
             return self._foremost[-1]
-        for key in change.waits_for:
+        for key in change.turn.waits_for:
             live = self._live(key)
             if live is None or live.health is not Health.CURRENT:
                 return key
@@ -377,9 +377,11 @@ class Worker:
 
     async def _one(self, change: Change) -> None:
         loop = asyncio.get_running_loop()
-        live = self._live(change.key) if change.adopt else None
+        live = self._live(change.key) if change.write.adopt else None
         if live is not None and live.ours:
-            change = replace(change, live=live, adopt=False)  # its entry made it ours again
+            change = replace(
+                change, live=live, write=replace(change.write, adopt=False)
+            )  # its entry made it ours again
         try:
             self._inventory.check_ours()  # its turn may have come long after the round that began it
             result = await self._carry_out(change)
@@ -403,7 +405,9 @@ class Worker:
             self._failures = 0
             # Also while the roll-out is not over, so that nothing counts as drift yet: somebody may be at it already.
             written = self._written.get(change.key)
-            repeats = written is not None and change.rendered is not None and change.rendered.digest == written[0]
+            repeats = (
+                written is not None and change.write.rendered is not None and change.write.rendered.digest == written[0]
+            )
             self._note(change, result)
             if (change.drift or repeats) and result.outcome != "unchanged":
                 contested = self._queue.repaired(change, loop.time()) >= queue.FIGHT
@@ -424,11 +428,11 @@ class Worker:
         self._wake.set()
 
     def _note(self, change: Change, result: ApplyResult) -> None:
-        if change.rendered is None or result.outcome == "skipped":
+        if change.write.rendered is None or result.outcome == "skipped":
             return
         uid, version = str(result.details.get("uid", "")), str(result.details.get("resourceVersion", ""))
-        self._written[change.key] = (change.rendered.digest, version)
-        entry = InventoryEntry(change.key, uid, change.rendered.binding, change.rendered.replicas)
+        self._written[change.key] = (change.write.rendered.digest, version)
+        entry = InventoryEntry(change.key, uid, change.write.rendered.binding, change.write.rendered.replicas)
         if uid and self._inventory.entries.get(change.key) != entry:
             self._uids[change.key] = entry
 
@@ -444,4 +448,4 @@ class Worker:
 
 def _makes(change: Change) -> bool:
     """Whether the change brings an object into our hands, so that its entry has to be there first."""
-    return change.rendered is not None and (change.action is Action.CREATE or change.adopt)
+    return change.write.rendered is not None and (change.action is Action.CREATE or change.write.adopt)

@@ -96,7 +96,7 @@ async def carry_out(target: ApplyTarget, change: Change) -> ApplyResult:
         message, reason = error_text.explain(error), error.reason
         if isinstance(error, errors.ObjectInvalid):
             reason = reason or INVALID
-            message += change.rendered.made_by if change.rendered is not None else ""
+            message += change.write.rendered.made_by if change.write.rendered is not None else ""
         result = replace(
             _failed(change, message, retry=retry, reason=reason),
             permanent=not retry and translate.is_permanent(error),
@@ -125,7 +125,7 @@ async def _act(target: ApplyTarget, change: Change) -> ApplyResult:
             return _failed(change, "another object has its name now", retry=True)
         # For that reason alone: an object that is invalid as well could not be created again, and would be lost.
         if error.reason != translate.IMMUTABLE or not (
-            change.replaces or _annotation(body, REPLACE_ANNOTATION) == "allowed"
+            change.write.replaces or _annotation(body, REPLACE_ANNOTATION) == "allowed"
         ):
             raise
         return await _replace(target, change, resource, body)
@@ -156,7 +156,7 @@ async def _exists(target: ApplyTarget, change: Change, resource: Resource, body:
         if target.observed is not None:
             target.observed(change.key, live["metadata"]["uid"], live)
         return _failed(change, "exists already with our label; looking again", retry=True)
-    if change.adopt or _annotation(body, CONFLICT_ANNOTATION).lower() == "overwrite":
+    if change.write.adopt or _annotation(body, CONFLICT_ANNOTATION).lower() == "overwrite":
         return await _adopt(target, change, resource, body, live)
     if change.key[:2] == _NAMESPACE:
         message = "somebody else made it: it is used as it is"
@@ -178,7 +178,7 @@ async def _adopt(
         if target.retained is not None:
             # The earlier writers' fields are about to be ours: what is left out of those goes.
             observed = adopt.migrated(live, migration)
-            body = await target.retained(change.rendered.body if change.rendered else body, observed)
+            body = await target.retained(change.write.rendered.body if change.write.rendered else body, observed)
         uid, version = live["metadata"]["uid"], live["metadata"]["resourceVersion"]
         # A dry run cannot build on a migration that was not stored; its result differs in removed fields only.
         if migration is not None and not target.dry_run:
@@ -327,11 +327,11 @@ def _listed(live: LiveObject) -> bool:
 
 
 def _body(change: Change) -> Body:
-    if change.body is not None:
-        return change.body
-    if change.rendered is None:
+    if change.write.body is not None:
+        return change.write.body
+    if change.write.rendered is None:
         raise ValueError(f"{change.action} of {change.key} without a manifest")
-    return change.rendered.body
+    return change.write.rendered.body
 
 
 def _with_metadata(body: Body, **members: str | None) -> Body:

@@ -14,7 +14,7 @@ from gitfed.interpret.registry import Interpreter
 from gitfed.model.base import Body, ClusterName, Kind, ObjectKey
 from gitfed.model.fleet import ClusterLive, LiveObject
 from gitfed.model.keys import BINDING_LABEL, CONFLICT_ANNOTATION, MANAGER, REPLACE_ANNOTATION
-from gitfed.model.plan import Action, Binding, Change, RenderedManifest
+from gitfed.model.plan import Action, Binding, Change, RenderedManifest, Turn, Write
 from gitfed.model.reason import NO_REASON, Reason, ReasonCode
 from gitfed.model.repo import Manifest
 from gitfed.planning.objects import diff, field_conflicts, field_managers, retain
@@ -68,7 +68,7 @@ def wanted(
     else:
         change = _needed(context, held[0], cluster, live)
         if change is None:
-            change = replace(make(context, cluster, Action.SKIP, held[1], held[0], live), move=True)
+            change = replace(make(context, cluster, Action.SKIP, held[1], Write(held[0]), live), move=True)
         elif change.action is Action.UPDATE:
             change = replace(change, reason=held[1])
     return _permitted(context, change, cluster)
@@ -107,37 +107,38 @@ def _needed(
     unknown = _unreadable(context, cluster)
     if live is None:
         if unknown:
-            return make(context, cluster, Action.SKIP, unknown, rendered)
-        change = make(context, cluster, Action.CREATE, NO_REASON, rendered)
-        return replace(change, adopt=_overwrites(context, rendered))
+            return make(context, cluster, Action.SKIP, unknown, Write(rendered))
+        return make(context, cluster, Action.CREATE, NO_REASON, Write(rendered, adopt=_overwrites(context, rendered)))
     if live.uid == "":
         if unknown:
-            return make(context, cluster, Action.SKIP, unknown, rendered)
+            return make(context, cluster, Action.SKIP, unknown, Write(rendered))
         gone = live.entry is not None and live.entry.uid != ""
         reason = Reason(ReasonCode.DELETED_BY_OTHERS) if gone else NO_REASON
         if gone and context.leaves_drift(cluster):
-            change = make(context, cluster, Action.SKIP, Reason(ReasonCode.DELETION_KEPT), rendered)
+            change = make(context, cluster, Action.SKIP, Reason(ReasonCode.DELETION_KEPT), Write(rendered))
             return replace(change, drift=True)
-        change = make(context, cluster, Action.CREATE, reason, rendered)
-        return replace(change, drift=gone and context.is_drift(cluster), adopt=_overwrites(context, rendered))
+        write = Write(rendered, adopt=_overwrites(context, rendered))
+        change = make(context, cluster, Action.CREATE, reason, write)
+        return replace(change, drift=gone and context.is_drift(cluster))
     if is_foreign(live) and _has_our_label(context, live):
         # The inventory was lost and taken over again. The label permits no deletion, but we wrote what we want here.
-        change = make(context, cluster, Action.UPDATE, Reason(ReasonCode.INVENTORY_RESTORED), rendered, live)
-        return replace(change, adopt=True)
+        restored = Reason(ReasonCode.INVENTORY_RESTORED)
+        return make(context, cluster, Action.UPDATE, restored, Write(rendered, adopt=True), live)
     if is_foreign(live):
         return _foreign(context, rendered, cluster, live)
     if live.matches == rendered.digest:
         return None
     if live.body is None:
-        return make(context, cluster, Action.UPDATE, NO_REASON, rendered, live)
+        return make(context, cluster, Action.UPDATE, NO_REASON, Write(rendered), live)
     differences = compare_bodies(rendered.body, live.body, context.interpreter)
     if not differences and live.ours:
         return None
     drift = context.is_drift(cluster)
     others = ", ".join(field_managers.of(live.body, differences))
     if context.leaves_drift(cluster):
-        reason = Reason(ReasonCode.DRIFT_KEPT, others or "somebody else")
-        return replace(make(context, cluster, Action.SKIP, reason, rendered, live), diff=differences, drift=True)
+        reason = Reason(ReasonCode.DRIFT_KEPT, others or "another client")
+        change = make(context, cluster, Action.SKIP, reason, Write(rendered, diff=differences), live)
+        return replace(change, drift=True)
     kept = retain.for_apply(rendered.body, live.body, context.interpreter)
     claimed = () if _overwrites(context, rendered) else field_conflicts.find(rendered.body, live.body, differences)
     if claimed:
@@ -145,20 +146,16 @@ def _needed(
         left = field_conflicts.unclaimed(claimed, differences)
         if not left and live.ours:
             reason = Reason(ReasonCode.FIELD_CONFLICT, detail="; ".join(map(str, claimed)))
-            change = make(context, cluster, Action.SKIP, reason, rendered, live)
-            return replace(change, diff=differences, drift=drift)
+            change = make(context, cluster, Action.SKIP, reason, Write(rendered, diff=differences), live)
+            return replace(change, drift=drift)
         differences, others = left, ", ".join(field_managers.of(live.body, left))
         kept = field_conflicts.left_out(rendered.body if kept is None else kept, claimed)
     reason = NO_REASON if live.ours else Reason(ReasonCode.LABEL_MISSING)
     if others and not reason:
         reason = Reason(ReasonCode.CHANGED_BY_OTHERS if drift else ReasonCode.TAKEN_OVER, others)
-    return replace(
-        make(context, cluster, Action.UPDATE, reason, rendered, live),
-        diff=differences,
-        drift=drift,
-        body=kept,
-        replaces=annotation(rendered.body, REPLACE_ANNOTATION) == "allowed",
-    )
+    replaces = annotation(rendered.body, REPLACE_ANNOTATION) == "allowed"
+    write = Write(rendered, kept, differences, replaces=replaces)
+    return replace(make(context, cluster, Action.UPDATE, reason, write, live), drift=drift)
 
 
 def is_foreign(live: LiveObject) -> bool:
@@ -189,7 +186,7 @@ def compare_bodies(desired: Body, live: Body, interpreter: Interpreter) -> tuple
 
 def unrenderable(context: Context, cluster: ClusterName, live: LiveObject | None, reason: str) -> Change:
     """An override failed for this cluster: whatever is there stays."""
-    return make(context, cluster, Action.SKIP, Reason(ReasonCode.NOT_RENDERED, detail=reason), None, live)
+    return make(context, cluster, Action.SKIP, Reason(ReasonCode.NOT_RENDERED, detail=reason), Write(), live)
 
 
 def unretained(
@@ -206,18 +203,18 @@ def unretained(
             return None
     code = ReasonCode.RETAIN_REFUSED if error.permanent else ReasonCode.RETAIN_UNKNOWN
     reason = Reason(code, detail=str(error))
-    return make(context, cluster, Action.SKIP, reason, rendered, live)
+    return make(context, cluster, Action.SKIP, reason, Write(rendered), live)
 
 
 def _foreign(context: Context, rendered: RenderedManifest, cluster: ClusterName, live: LiveObject) -> Change | None:
     """Something of this name exists and is not ours: `conflictResolution` decides."""
     if _overwrites(context, rendered):
         differences = compare_bodies(rendered.body, live.body, context.interpreter) if live.body is not None else ()
-        change = make(context, cluster, Action.UPDATE, Reason(ReasonCode.ADOPTED), rendered, live)
-        return replace(change, diff=differences, adopt=True)
+        write = Write(rendered, diff=differences, adopt=True)
+        return make(context, cluster, Action.UPDATE, Reason(ReasonCode.ADOPTED), write, live)
     if is_namespace(rendered.key):
         return None  # Used as it is: a namespace made by somebody else serves as well.
-    return make(context, cluster, Action.SKIP, Reason(ReasonCode.NOT_OURS, CONFLICT_ANNOTATION), rendered, live)
+    return make(context, cluster, Action.SKIP, Reason(ReasonCode.NOT_OURS, CONFLICT_ANNOTATION), Write(rendered), live)
 
 
 def _overwrites(context: Context, rendered: RenderedManifest) -> bool:
@@ -252,7 +249,7 @@ def make(
     cluster: ClusterName,
     action: Action,
     reason: Reason,
-    rendered: RenderedManifest | None,
+    write: Write,
     live: LiveObject | None = None,
 ) -> Change:
     """With what follows from the object itself; what else is to be known of the change is for the caller to add."""
@@ -262,11 +259,9 @@ def make(
         api_version=context.manifest.api_version,
         action=action,
         reason=reason,
-        rendered=rendered,
         live=live,
-        wave=context.position.wave,
-        order=context.position.order,
-        waits_for=context.depends_on,
+        write=write,
+        turn=Turn(context.position.wave, context.position.order, context.depends_on),
     )
 
 

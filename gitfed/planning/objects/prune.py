@@ -16,7 +16,7 @@ from gitfed.model.base import Body, ClusterName, ObjectKey
 from gitfed.model.decisions import Decision
 from gitfed.model.fleet import ClusterLive, Health, LiveObject
 from gitfed.model.keys import FEDERATION_LABEL, PROTECTED_LABEL, PRUNE_ANNOTATION, WAIT_ANNOTATION
-from gitfed.model.plan import Action, Binding, Change
+from gitfed.model.plan import Action, Binding, Change, Write
 from gitfed.model.reason import NO_REASON, Reason, ReasonCode
 from gitfed.model.repo import Manifest
 from gitfed.planning.objects import compare
@@ -31,7 +31,7 @@ def unwanted(
     """What to do about a copy in a cluster that the template is not placed on (any more)."""
 
     def change(action: Action, reason: Reason, *, move: bool = True) -> Change:
-        return replace(compare.make(context, cluster, action, reason, None, live), move=move)
+        return replace(compare.make(context, cluster, action, reason, Write(), live), move=move)
 
     if _is_stripped(live):
         return change(Action.KEEP, _STRIPPED, move=False)
@@ -65,8 +65,8 @@ def unwanted(
         return change(Action.DELETE, unused, move=False)
     evicted = _evicted(context.binding, cluster)
     if evicted is not None:
-        action, reason = evicted
-        return replace(change(action, reason), first=action is Action.DELETE)
+        leaving = change(*evicted)
+        return replace(leaving, turn=replace(leaving.turn, first=leaving.action is Action.DELETE))
     floor = context.floor
     kept = floor.kept_of(cluster) if floor is not None else None
     if floor is not None and kept is not None:

@@ -110,7 +110,7 @@ def _copies(manifest: Manifest, hidden: redact.Hidden) -> Iterator[tuple[_Path, 
 
 def masked(plan: Plan) -> Plan:
     """The plan with such copies masked in its differences; those of Secrets themselves are masked already."""
-    if not any(change.diff for change in plan.changes or ()):
+    if not any(change.write.diff for change in plan.changes or ()):
         return plan
     hidden = hidden_of(plan)
     return replace(plan, changes=tuple(without(change, hidden) for change in plan.changes or ()))
@@ -123,13 +123,13 @@ def hidden_of(plan: Plan) -> redact.Hidden:
 
 def without(change: Change, hidden: redact.Hidden) -> Change:
     """The change with nothing in its differences that Secrets hold."""
-    if not change.diff:
+    if not change.write.diff:
         return change
     fields = (
         replace(difference, before=hidden.value(difference.before), after=hidden.value(difference.after))
-        for difference in change.diff
+        for difference in change.write.diff
     )
-    return replace(change, diff=tuple(fields))
+    return replace(change, write=replace(change.write, diff=tuple(fields)))
 
 
 def _secrets(plan: Plan) -> Iterator[Body]:

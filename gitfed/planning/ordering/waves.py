@@ -50,12 +50,15 @@ def _held(
     if change.action not in _WRITES or change.drift:
         return change
     reached = front.get(change.cluster)
-    if reached is not None and change.wave > reached[0] and change.wave != order.NO_WAVE:
-        return replace(change, waits=f"wave {change.wave} waits for wave {reached[0]}: {reached[1]}")
-    for key in change.waits_for:
+    if reached is not None and change.turn.wave > reached[0] and change.turn.wave != order.NO_WAVE:
+        return replace(
+            change,
+            turn=replace(change.turn, waits=f"wave {change.turn.wave} waits for wave {reached[0]}: {reached[1]}"),
+        )
+    for key in change.turn.waits_for:
         why = _missing(objects.get(key), key, change.cluster, pending)
         if why:
-            return replace(change, waits=f"waits for {key}: {why}")
+            return replace(change, turn=replace(change.turn, waits=f"waits for {key}: {why}"))
     return change
 
 

@@ -18,7 +18,7 @@ from gitfed.interpret.registry import Interpreter
 from gitfed.model.base import ClusterName, Digest, ObjectKey
 from gitfed.model.decisions import Decisions
 from gitfed.model.fleet import ClusterLive, Health, LiveObject
-from gitfed.model.plan import Action, Binding, Change, Plan, RenderedManifest
+from gitfed.model.plan import Action, Binding, Change, Plan, RenderedManifest, Turn, Write
 from gitfed.model.reason import Reason, ReasonCode
 from gitfed.model.repo import Manifest, RepoSnapshot
 from gitfed.planning.objects import compare, manifest_diff, prune
@@ -159,10 +159,9 @@ def _written(
         key=context.manifest.key,
         api_version=context.manifest.api_version,
         action=Action.CREATE if live is None else Action.UPDATE,
-        rendered=rendered,
         live=live,
-        wave=context.position.wave,
-        order=context.position.order,
+        write=Write(rendered),
+        turn=Turn(context.position.wave, context.position.order),
     )
 
 

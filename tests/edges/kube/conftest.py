@@ -22,7 +22,7 @@ from gitfed.edges.kube.connection.session import Session
 from gitfed.edges.kube.discovery import Discovery
 from gitfed.model.base import BindingId, Body, Digest, ObjectKey, Origin, key_of
 from gitfed.model.fleet import InventoryEntry, LiveObject
-from gitfed.model.plan import Action, Change, RenderedManifest
+from gitfed.model.plan import Action, Change, RenderedManifest, Write
 from kubesim import cluster as sim
 from tests.clusters.apiserver import RealApiServer
 from tests.edges.kube import declared
@@ -134,15 +134,16 @@ async def place(kubeconfig: Path) -> AsyncIterator[Place]:
         yield Place(session, Discovery(session), namespace, kubeconfig)
 
 
-def create(body: Body, /, *, cluster: str = "m1", **options: Any) -> Change:
-    return Change(cluster, key_of(body), body["apiVersion"], Action.CREATE, rendered=rendered(body), **options)
-
-
-def update(desired: Body, live: Body, /, *, ours: bool = True, cluster: str = "m1", **options: Any) -> Change:
-    seen = live_object(live, ours=ours, cluster=cluster)
+def create(body: Body, /, *, cluster: str = "m1", **write: Any) -> Change:
     return Change(
-        cluster, key_of(desired), desired["apiVersion"], Action.UPDATE, rendered=rendered(desired), live=seen, **options
+        cluster, key_of(body), body["apiVersion"], Action.CREATE, write=Write(rendered=rendered(body), **write)
     )
+
+
+def update(desired: Body, live: Body, /, *, ours: bool = True, cluster: str = "m1", **write: Any) -> Change:
+    seen = live_object(live, ours=ours, cluster=cluster)
+    sent = Write(rendered=rendered(desired), **write)
+    return Change(cluster, key_of(desired), desired["apiVersion"], Action.UPDATE, live=seen, write=sent)
 
 
 def delete(live: Body, *, ours: bool = True, cluster: str = "m1") -> Change:

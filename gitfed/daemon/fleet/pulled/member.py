@@ -404,6 +404,6 @@ class PulledMember:
             # The agent repaired it by itself, or the list is another one by now.
             change = Change(self.name, key, "", over.action, drift=over.drift)
         message = self._upward.redact({}, over.result.message)
-        if change.rendered is not None and over.result.details.get("reason") == INVALID:
-            message += change.rendered.made_by  # the agent knows what is wanted, and not by whom
+        if change.write.rendered is not None and over.result.details.get("reason") == INVALID:
+            message += change.write.rendered.made_by  # the agent knows what is wanted, and not by whom
         self._upward.finished(change, replace(over.result, cluster=self.name, key=key, message=message))

@@ -215,10 +215,10 @@ class Slice:
             if fresh:
                 task = replace(task, id=self._number + 1)
             bodies: dict[str, Body] = {}
-            if change.rendered is not None:
-                bodies[change.rendered.digest] = change.rendered.body
-            if change.body is not None:
-                bodies[task.body] = change.body
+            if change.write.rendered is not None:
+                bodies[change.write.rendered.digest] = change.write.rendered.body
+            if change.write.body is not None:
+                bodies[task.body] = change.write.body
             task, text = _shared_task(task)
             if size := self._say(values.of(values.CHANGE, change.key), text, bodies):
                 self.too_large[change.key] = change, size
