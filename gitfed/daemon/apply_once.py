@@ -15,7 +15,7 @@ from gitfed.daemon.wiring import DaemonOptions, data_dir, make_engine
 from gitfed.edges import lock
 from gitfed.errors import InputError
 from gitfed.model.base import ClusterName
-from gitfed.model.decisions import Approval
+from gitfed.model.operator_orders import Approval
 from gitfed.model.plan import Change, Left, Plan
 
 

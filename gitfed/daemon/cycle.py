@@ -42,10 +42,10 @@ from gitfed.edges import free_memory
 from gitfed.edges.kube.connection.session import Session
 from gitfed.interpret.registry import Interpreter
 from gitfed.model.base import ClusterName, ObjectKey
-from gitfed.model.decisions import Approval, Decisions
+from gitfed.model.decisions import Decisions
 from gitfed.model.declared.cluster import Cluster
 from gitfed.model.fleet import FleetSnapshot
-from gitfed.model.operator_orders import Reconciliation
+from gitfed.model.operator_orders import Approval, Reconciliation
 from gitfed.model.plan import Change, Plan
 from gitfed.model.repo import RepoSnapshot
 from gitfed.model.webhook import Find

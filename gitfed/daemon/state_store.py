@@ -24,10 +24,10 @@ from gitfed.daemon.statuses import Statuses
 from gitfed.documents import state_commits
 from gitfed.documents.state_commits import Act
 from gitfed.model.base import ClusterName, Commit, ObjectKey
-from gitfed.model.decisions import Approval, ClusterRecord, Decisions, HeldPlan
+from gitfed.model.decisions import ClusterRecord, Decisions
 from gitfed.model.declared.federation import Guards
 from gitfed.model.fleet import ClusterFacts, FleetSnapshot, LiveState, Reach
-from gitfed.model.operator_orders import Reconciliation
+from gitfed.model.operator_orders import Approval, HeldPlan, Reconciliation
 from gitfed.model.plan import Plan
 from gitfed.model.repo import HeldFile, RepoSnapshot
 from gitfed.planning import decision_text

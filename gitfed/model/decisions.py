@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from gitfed.model.base import Body, ClusterName, Commit, Digest, ObjectKey, Problem
 from gitfed.model.fleet import Reach
-from gitfed.model.operator_orders import Reconciliation, Removal, Suspension
+from gitfed.model.operator_orders import Approval, HeldPlan, Reconciliation, Removal, Suspension
 from gitfed.model.scaling import AutoscalerRecord
 from gitfed.text import moment
 
@@ -307,53 +307,6 @@ class Decision:
             if left_behind == self.ownership.left_behind
             else replace(self, ownership=replace(self.ownership, left_behind=left_behind))
         )
-
-
-@dataclass(frozen=True, slots=True)
-class Approval:
-    """A person let the held changes of exactly one plan through (`gitfed approve`, `gitfed apply --confirm DIGEST`).
-
-    The digest proves that the person saw that plan. Carrying it out takes many cycles, and each has fewer changes left
-    than the one before; so what holds on is its commit, and for each gate how many changes were let through. An engine
-    fills that in when it has made the plan with this digest; until then the approval is an order that lets nothing
-    through.
-    """
-
-    digest: str
-    commit: Commit
-    allowed: tuple[tuple[str, int], ...]
-    """(gate, number of changes), sorted; none: an order that no engine has taken up."""
-    by: str
-    at: datetime
-    gates: tuple[str, ...] = ()
-    """Of an order: the gates that are meant, if not all that hold something."""
-
-    @property
-    def pending(self) -> bool:
-        return not self.allowed
-
-
-@dataclass(frozen=True, slots=True)
-class HeldGate:
-    """A gate that holds something, as it was written down for people to see."""
-
-    name: str
-    limit: str
-    value: str
-    held: int
-    """How many changes it holds."""
-
-    def __str__(self) -> str:
-        return f"{self.name} {self.value}/{self.limit}: {self.held} change{'s' if self.held > 1 else ''}"
-
-
-@dataclass(frozen=True, slots=True)
-class HeldPlan:
-    """What the gates of the last settled plan hold: what a person may approve."""
-
-    commit: Commit
-    digest: str
-    gates: tuple[HeldGate, ...]
 
 
 @dataclass(frozen=True, slots=True)

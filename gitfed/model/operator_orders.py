@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from gitfed.model.base import ClusterName, ObjectKey
+from gitfed.model.base import ClusterName, Commit, ObjectKey
 from gitfed.text import moment
 
 EVERYTHING = "all"
@@ -158,3 +158,50 @@ def _at(item: Mapping[str, Any]) -> datetime:
 
 def _time(when: datetime) -> str:
     return when.isoformat(timespec="minutes").replace("+00:00", "Z")
+
+
+@dataclass(frozen=True, slots=True)
+class Approval:
+    """A person let the held changes of exactly one plan through (`gitfed approve`, `gitfed apply --confirm DIGEST`).
+
+    The digest proves that the person saw that plan. Carrying it out takes many cycles, and each has fewer changes left
+    than the one before; so what holds on is its commit, and for each gate how many changes were let through. An engine
+    fills that in when it has made the plan with this digest; until then the approval is an order that lets nothing
+    through.
+    """
+
+    digest: str
+    commit: Commit
+    allowed: tuple[tuple[str, int], ...]
+    """(gate, number of changes), sorted; none: an order that no engine has taken up."""
+    by: str
+    at: datetime
+    gates: tuple[str, ...] = ()
+    """Of an order: the gates that are meant, if not all that hold something."""
+
+    @property
+    def pending(self) -> bool:
+        return not self.allowed
+
+
+@dataclass(frozen=True, slots=True)
+class HeldGate:
+    """A gate that holds something, as it was written down for people to see."""
+
+    name: str
+    limit: str
+    value: str
+    held: int
+    """How many changes it holds."""
+
+    def __str__(self) -> str:
+        return f"{self.name} {self.value}/{self.limit}: {self.held} change{'s' if self.held > 1 else ''}"
+
+
+@dataclass(frozen=True, slots=True)
+class HeldPlan:
+    """What the gates of the last settled plan hold: what a person may approve."""
+
+    commit: Commit
+    digest: str
+    gates: tuple[HeldGate, ...]

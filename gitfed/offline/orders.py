@@ -22,8 +22,8 @@ from gitfed.documents.state_commits import Order
 from gitfed.edges.state.state import BranchState
 from gitfed.errors import UsageError
 from gitfed.model.base import ObjectKey
-from gitfed.model.decisions import Approval, Decision, Decisions, HeldGate, HeldPlan
-from gitfed.model.operator_orders import EVERYTHING, Reconciliation, Removal, Suspension
+from gitfed.model.decisions import Decision, Decisions
+from gitfed.model.operator_orders import EVERYTHING, Approval, HeldGate, HeldPlan, Reconciliation, Removal, Suspension
 from gitfed.offline import order_book
 from gitfed.offline.order_book import OrderBook
 from gitfed.placement.scheduling import reschedule as rescheduling

@@ -16,9 +16,10 @@ from gitfed.edges import files, git
 from gitfed.edges.state import state as state_edge
 from gitfed.errors import SourceError
 from gitfed.model.base import Body, ClusterName, Commit, ObjectKey
-from gitfed.model.decisions import Approval, Decisions
+from gitfed.model.decisions import Decisions
 from gitfed.model.declared.federation import Federation
 from gitfed.model.fleet import InventoryEntry, LiveState
+from gitfed.model.operator_orders import Approval
 from gitfed.model.repo import RepoSnapshot
 from gitfed.offline import input_files, inputs, state_signatures
 from gitfed.offline.inputs import Opened

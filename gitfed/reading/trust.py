@@ -26,8 +26,8 @@ from gitfed.edges import files, git
 from gitfed.edges.git import signature
 from gitfed.errors import SourceError
 from gitfed.model.base import Commit
-from gitfed.model.decisions import Approval
 from gitfed.model.declared.federation import Federation
+from gitfed.model.operator_orders import Approval
 from gitfed.text import public_key, trailers
 
 _MOST_COMMITS = 1000

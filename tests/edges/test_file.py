@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from gitfed.edges.state import file
 from gitfed.errors import StateTooNew
 from gitfed.model.base import ClusterName, Commit
-from gitfed.model.decisions import Approval, Outage
-from gitfed.model.operator_orders import Removal, Suspension
+from gitfed.model.decisions import Outage
+from gitfed.model.operator_orders import Approval, Removal, Suspension
 from tests.support import spoil
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)

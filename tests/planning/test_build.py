@@ -16,7 +16,7 @@ from gitfed.interpret import readiness
 from gitfed.interpret.native import Native
 from gitfed.interpret.registry import Interpreter, InterpretError, NoAnswer, Operation, OperationInputs, Replicas
 from gitfed.model.base import Commit, Kind, ObjectKey
-from gitfed.model.decisions import Approval, Decision, Decisions, Share
+from gitfed.model.decisions import Decision, Decisions, Share
 from gitfed.model.fleet import (
     ApiEnablements,
     ClusterFacts,
@@ -29,6 +29,7 @@ from gitfed.model.fleet import (
     LiveState,
     Reach,
 )
+from gitfed.model.operator_orders import Approval
 from gitfed.model.plan import Action
 from gitfed.model.repo import Possible, UnreadFile
 from gitfed.planning import build

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from gitfed.model.base import Commit
-from gitfed.model.decisions import Approval, HeldGate, HeldPlan
+from gitfed.model.operator_orders import Approval, HeldGate, HeldPlan
 from gitfed.model.plan import Gate, Plan
 from gitfed.planning.ordering import consent
 from tests.planning.stage import START, Stage

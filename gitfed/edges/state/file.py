@@ -14,8 +14,8 @@ from typing import Any, Final
 from gitfed.errors import StateTooNew
 from gitfed.model import operator_orders
 from gitfed.model.base import Commit
-from gitfed.model.decisions import Approval, HeldGate, HeldPlan, Outage
-from gitfed.model.operator_orders import Reconciliation, Removal, Suspension
+from gitfed.model.decisions import Outage
+from gitfed.model.operator_orders import Approval, HeldGate, HeldPlan, Reconciliation, Removal, Suspension
 
 SCHEMA_VERSION: Final = 1
 CLEANED: Final = "cleaned"

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from gitfed.model.decisions import Approval, HeldGate, HeldPlan
+from gitfed.model.operator_orders import Approval, HeldGate, HeldPlan
 from gitfed.model.plan import Plan
 
 
