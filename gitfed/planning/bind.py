@@ -25,6 +25,7 @@ from gitfed.placement.capacity import allowance, estimate
 from gitfed.placement.scheduling import affinity, divide, rebalance, reschedule, schedule, strategy, weights
 from gitfed.placement.scheduling.filter_cache import NO_WEIGHT
 from gitfed.placement.scheduling.identity import binding_id
+from gitfed.placement.scheduling.request import PlacementRequest
 from gitfed.planning import fallback, record
 from gitfed.planning.context import Binder, PlacementQuery, PlacementResult, Selected
 from gitfed.planning.objects import prune
@@ -157,7 +158,7 @@ def _ask(
         unreadable[shape] = estimate.why_not(requirements, components)
     if reason := unreadable[shape]:
         return fallback.unknown(selected, reason)
-    request = schedule.PlacementRequest(
+    request = PlacementRequest(
         placement=placement,
         api_version=manifest.api_version,
         kind=manifest.key.kind,
@@ -195,7 +196,7 @@ def _at_size(decision: Decision, replicas: int) -> Decision:
     return replace(decision, scheduled=replace(before, shares=shares, replicas=replicas))
 
 
-def _asks(request: schedule.PlacementRequest, shape: str) -> Asks:
+def _asks(request: PlacementRequest, shape: str) -> Asks:
     return Asks(
         id(request.placement),
         request.api_version,
@@ -276,9 +277,7 @@ def answer(
     return record.bound(asked, binder, fallback.settled(asked, result), last)
 
 
-def _stands(
-    placement: Placement, decision: Decision | None, request: schedule.PlacementRequest, binder: Binder
-) -> bool:
+def _stands(placement: Placement, decision: Decision | None, request: PlacementRequest, binder: Binder) -> bool:
     if decision is None or decision.scheduled.condition is None or not decision.scheduled.condition.status:
         return False
     if request.components and not decision.scheduled.shares:

@@ -26,6 +26,7 @@ from gitfed.placement.capacity import allowance, quota
 from gitfed.placement.capacity.allowance import Allowances, Space
 from gitfed.placement.capacity.estimate import Capacity
 from gitfed.placement.scheduling import schedule
+from gitfed.placement.scheduling.request import NotAsked, PlacementRequest
 from gitfed.planning import bind, fallback
 from gitfed.planning.context import Binder, PlacementQuery, PlacementResult
 from gitfed.planning.schedule_cache import Others, Schedules
@@ -325,5 +326,5 @@ class _Taken:
         return self._allowances.limit(available, space, unit)
 
 
-def _requirements(request: schedule.PlacementRequest) -> Body | None:
-    return None if isinstance(request.requirements, schedule.NotAsked) else request.requirements
+def _requirements(request: PlacementRequest) -> Body | None:
+    return None if isinstance(request.requirements, NotAsked) else request.requirements

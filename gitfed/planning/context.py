@@ -13,8 +13,9 @@ from gitfed.model.decisions import Decision, PolicyRef, Rejection
 from gitfed.model.operator_orders import EVERYTHING, Suspension
 from gitfed.model.plan import Binding
 from gitfed.model.repo import Manifest, UnreadFile
-from gitfed.placement.scheduling import match, schedule
+from gitfed.placement.scheduling import match
 from gitfed.placement.scheduling.cluster import Candidate
+from gitfed.placement.scheduling.request import PlacementRequest
 from gitfed.planning.compiled_policy import Directive
 from gitfed.planning.schedule_cache import Schedules
 
@@ -137,7 +138,7 @@ class PlacementQuery:
     directive: Directive
     """What the policy says that places it."""
     losers: tuple[PolicyRef, ...]
-    request: schedule.PlacementRequest
+    request: PlacementRequest
     """But for what others take and where they are."""
     shape: str
     """Digest of what one replica, or one set of components, needs; "" for what is no workload."""

@@ -11,7 +11,8 @@ from gitfed.model.base import Problem
 from gitfed.model.decisions import Decision, Ownership, Rejection, Rescheduling, Scheduled, ScheduledCondition, Share
 from gitfed.model.plan import Binding, PlacementReasons
 from gitfed.placement.failover import state_preservation
-from gitfed.placement.scheduling import reschedule, schedule
+from gitfed.placement.scheduling import reschedule
+from gitfed.placement.scheduling.request import NotAsked
 from gitfed.planning.context import Binder, PlacementQuery, PlacementResult
 
 
@@ -41,7 +42,7 @@ def bound(
     manifest, directive, request = asked.manifest, asked.directive, asked.request
     replicas = request.replicas if request.is_workload and not request.components else None
     divided = request.is_workload and directive.divides and not request.components
-    requirements = None if isinstance(request.requirements, schedule.NotAsked) else request.requirements
+    requirements = None if isinstance(request.requirements, NotAsked) else request.requirements
     shares = binder.schedules.shared.setdefault(settled.shares, settled.shares)
     # Karmada: one component is no set; and where sets were not counted, a target gets all there is without a list.
     listed = request.components if request.counts_sets and len(request.components) > 1 else ()

@@ -19,6 +19,7 @@ from gitfed.placement.capacity.allowance import Space
 from gitfed.placement.scheduling import reschedule, schedule
 from gitfed.placement.scheduling.cluster import Candidate
 from gitfed.placement.scheduling.filter_cache import Fits
+from gitfed.placement.scheduling.request import PlacementRequest
 from gitfed.planning.compiled_policy import Directive
 from gitfed.text.identity import IdentityMemo
 
@@ -126,9 +127,7 @@ class Schedules:
             number = self._numbers[asks] = self._numbered
         return number
 
-    def reads(
-        self, asks: int, request: schedule.PlacementRequest, candidates: Sequence[Candidate]
-    ) -> tuple[ClusterName, ...]:
+    def reads(self, asks: int, request: PlacementRequest, candidates: Sequence[Candidate]) -> tuple[ClusterName, ...]:
         """The clusters whose room an answer depends on, in an order that is always the same."""
         names = self._reads.get(asks)
         if names is None:

@@ -17,6 +17,7 @@ from gitfed.model.fleet import ApiEnablements
 from gitfed.placement.capacity.estimate import Capacity
 from gitfed.placement.scheduling import reschedule, schedule
 from gitfed.placement.scheduling.cluster import Candidate, Taint, candidate
+from gitfed.placement.scheduling.request import PlacementRequest
 from tests.conformance import equal
 
 APPLIED = "policy.karmada.io/applied-placement"
@@ -51,13 +52,13 @@ def decide(case: Mapping[str, Any]) -> schedule.ScheduleResult:
     return schedule.schedule(request(case), [_candidate(item) for item in case["clusters"]])
 
 
-def request(case: Mapping[str, Any]) -> schedule.PlacementRequest:
+def request(case: Mapping[str, Any]) -> PlacementRequest:
     template, binding = case["template"], case["binding"] or {}
     spec, status = binding.get("spec") or {}, binding.get("status") or {}
     answer = Interpreter([Native()]).replicas(template)
     assert isinstance(answer, Interpretation)
     count, requirements = answer.value
-    return schedule.PlacementRequest(
+    return PlacementRequest(
         placement=placement(case),
         api_version=template["apiVersion"],
         kind=template["kind"],

@@ -11,6 +11,7 @@ from gitfed.model.decisions import Share
 from gitfed.placement.capacity.estimate import Capacity
 from gitfed.placement.scheduling import schedule
 from gitfed.placement.scheduling.cluster import Candidate
+from gitfed.placement.scheduling.request import PlacementRequest
 from tests.placement.make import placement
 
 ONE_CPU = {"resourceRequest": {"cpu": "1"}}
@@ -65,7 +66,7 @@ def place(
     wanted: dict[str, Any] = {"spreadConstraints": spread(constraints), **(members or {})}
     if division is not None:
         wanted["replicaScheduling"] = division
-    request = schedule.PlacementRequest(
+    request = PlacementRequest(
         placement=placement(**wanted),
         api_version="apps/v1",
         kind="Deployment",

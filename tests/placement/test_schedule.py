@@ -13,6 +13,7 @@ from gitfed.model.decisions import Rejection, Share
 from gitfed.placement.capacity.estimate import Capacity
 from gitfed.placement.scheduling import schedule
 from gitfed.placement.scheduling.cluster import Candidate, Taint
+from gitfed.placement.scheduling.request import PlacementRequest
 from tests.placement.make import clusters, placement, serving
 
 DIVIDED = {"replicaSchedulingType": "Divided", "replicaDivisionPreference": "Weighted"}
@@ -23,7 +24,7 @@ def weights(**by_name: int) -> dict[str, Any]:
     return {**DIVIDED, "weightPreference": {"staticWeightList": entries}}
 
 
-def request(*, replicas: int = 0, requirements: bool = False, **members: Any) -> schedule.PlacementRequest:
+def request(*, replicas: int = 0, requirements: bool = False, **members: Any) -> PlacementRequest:
     given = {
         name: members.pop(name)
         for name in ("previous", "evicting", "observed_affinity", "uid", "fresh", "empty_propagation")
@@ -31,7 +32,7 @@ def request(*, replicas: int = 0, requirements: bool = False, **members: Any) ->
     }
     if "requirements_of_one" in members:
         given["requirements"] = members.pop("requirements_of_one")
-    return schedule.PlacementRequest(
+    return PlacementRequest(
         placement=placement(**members),
         api_version="apps/v1",
         kind="Deployment",

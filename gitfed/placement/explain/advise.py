@@ -16,6 +16,7 @@ from gitfed.placement.capacity import estimate, quota
 from gitfed.placement.capacity.estimate import Estimate
 from gitfed.placement.scheduling import affinity, divide, filters, schedule, strategy
 from gitfed.placement.scheduling.cluster import Candidate
+from gitfed.placement.scheduling.request import NotAsked, PlacementRequest
 from gitfed.placement.scheduling.strategy import Strategy
 from gitfed.text import quantity
 from gitfed.text.quantity import Quantity
@@ -28,7 +29,7 @@ _MOST_WEIGHT = 1_000_000
 
 
 def to_pass(
-    request: schedule.PlacementRequest,
+    request: PlacementRequest,
     term: affinity.Term,
     demand: filters.FilterQuery,
     candidate: Candidate,
@@ -54,7 +55,7 @@ def to_pass(
 
 
 def to_be_chosen(
-    request: schedule.PlacementRequest,
+    request: PlacementRequest,
     name: ClusterName,
     rooms: Mapping[ClusterName, Sequence[Estimate]],
     weight: Mapping[ClusterName, int],
@@ -76,9 +77,7 @@ def to_be_chosen(
             yield f"raise the weight of {name} from {weight[name]} to {enough}"
 
 
-def _weight_for_one(
-    request: schedule.PlacementRequest, name: ClusterName, weight: Mapping[ClusterName, int]
-) -> int | None:
+def _weight_for_one(request: PlacementRequest, name: ClusterName, weight: Mapping[ClusterName, int]) -> int | None:
     """The least weight that gives the cluster a replica; more never gives less."""
 
     def enough(number: int) -> bool:
@@ -129,7 +128,7 @@ _ONLY = {"label_selector": None, "field_selector": None, "cluster_names": (), "e
 
 def to_be_placed(
     binding: Binding,
-    request: schedule.PlacementRequest,
+    request: PlacementRequest,
     room: int | None,
     rooms: Mapping[ClusterName, Sequence[Estimate]],
     fitting: Sequence[Candidate],
@@ -156,7 +155,7 @@ def to_be_placed(
             yield from _more(request, candidate.name, min(estimates, key=lambda item: item.replicas), short)
 
 
-def _to_spread(request: schedule.PlacementRequest, fitting: Sequence[Candidate]) -> Iterator[str]:
+def _to_spread(request: PlacementRequest, fitting: Sequence[Candidate]) -> Iterator[str]:
     if not strategy.spreads(request.placement):
         return
     there = {"cluster": len(fitting), "region": len({candidate.region for candidate in fitting if candidate.region})}
@@ -169,7 +168,7 @@ def _to_spread(request: schedule.PlacementRequest, fitting: Sequence[Candidate])
             )
 
 
-def anew(binding: Binding, request: schedule.PlacementRequest, candidates: Sequence[Candidate]) -> Iterator[str]:
+def anew(binding: Binding, request: PlacementRequest, candidates: Sequence[Candidate]) -> Iterator[str]:
     """Where a workload that stays where it is would go if it were placed anew with the room there is now."""
     stands = (
         binding.scheduled.condition is not None
@@ -184,12 +183,12 @@ def anew(binding: Binding, request: schedule.PlacementRequest, candidates: Seque
         yield f"a WorkloadRebalancer would place it anew: {where}"
 
 
-def _more(request: schedule.PlacementRequest, name: str, limit: Estimate, replicas: int) -> Iterator[str]:
+def _more(request: PlacementRequest, name: str, limit: Estimate, replicas: int) -> Iterator[str]:
     """`3 more cpu in eu-2`"""
     if limit.by == estimate.PODS:
         yield f"{replicas} more pod slots in {name}"
         return
-    requirements = None if isinstance(request.requirements, schedule.NotAsked) else request.requirements
+    requirements = None if isinstance(request.requirements, NotAsked) else request.requirements
     asked = ((requirements or {}).get("resourceRequest") or {}).get(limit.by)
     if asked is None:
         yield f"nodes in {name} that match its node selector, affinity and tolerations"

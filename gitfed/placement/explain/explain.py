@@ -22,6 +22,7 @@ from gitfed.placement.capacity.estimate import Estimate
 from gitfed.placement.explain import advise
 from gitfed.placement.scheduling import affinity, divide, dynamic, filter_cache, filters, schedule, strategy
 from gitfed.placement.scheduling.cluster import Candidate
+from gitfed.placement.scheduling.request import NotAsked, PlacementRequest
 from gitfed.placement.scheduling.strategy import Strategy
 
 if TYPE_CHECKING:
@@ -169,7 +170,7 @@ def story(
 
 def _divided(
     binding: Binding,
-    request: schedule.PlacementRequest,
+    request: PlacementRequest,
     candidates: Sequence[Candidate],
     room: Mapping[str, int | None],
 ) -> Sequence[dynamic.Division]:
@@ -185,8 +186,8 @@ def _divided(
     )
 
 
-def _request(binding: Binding, placement: Placement, decision: Decision | None) -> schedule.PlacementRequest:
-    return schedule.PlacementRequest(
+def _request(binding: Binding, placement: Placement, decision: Decision | None) -> PlacementRequest:
+    return PlacementRequest(
         placement=placement,
         api_version=binding.api_version,
         kind=binding.key.kind,
@@ -217,13 +218,13 @@ def _rejections(demand: filters.FilterQuery, candidate: Candidate) -> tuple[tupl
     return tuple((_NAMES[test], reason) for test in filters.FILTERS if (reason := test(demand, candidate)))
 
 
-def estimates(request: schedule.PlacementRequest, candidate: Candidate) -> tuple[Estimate, ...]:
+def estimates(request: PlacementRequest, candidate: Candidate) -> tuple[Estimate, ...]:
     if not request.needs_room:
         return ()
     if request.counts_sets:
         sets = estimate.sets(candidate.capacity, request.components, request.space)
         return () if sets is None else (Estimate("complete sets", sets, ""),)
-    if isinstance(request.requirements, schedule.NotAsked):
+    if isinstance(request.requirements, NotAsked):
         return ()
     return estimate.estimates(candidate.capacity, request.requirements, request.space)
 
@@ -232,7 +233,7 @@ def _least(estimates: Sequence[Estimate]) -> int | None:
     return min((item.replicas for item in estimates), default=None)
 
 
-def _division(request: schedule.PlacementRequest) -> str:
+def _division(request: PlacementRequest) -> str:
     if not request.is_workload:
         return "no replicas: every chosen cluster gets the object"
     if request.components:

@@ -9,15 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from operator import attrgetter
-from typing import TYPE_CHECKING
 
 from gitfed.model.decisions import Rejection
 from gitfed.placement.scheduling import affinity, filters
 from gitfed.placement.scheduling.cluster import Candidate
+from gitfed.placement.scheduling.request import PlacementRequest
 from gitfed.text.identity import IdentityMemo
-
-if TYPE_CHECKING:
-    from gitfed.placement.scheduling.schedule import PlacementRequest
 
 _name = attrgetter("name")
 _NONE: Mapping[str, str] = {}
