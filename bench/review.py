@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from bench import ground, scale
-from gitfed.cli.output.diff_markdown import LIMIT
+from gitfed.cli.output.diff.comment import LIMIT
 from gitfed.model.fleet import ClusterFacts
 
 MANY = 1000

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from gitfed.cli.output import diff_markdown, manifest_text
+from gitfed.cli.output import manifest_text
+from gitfed.cli.output.diff import comment
 from gitfed.offline import preview
 from tests.cli.world import FILES, cluster, commit, deployment, git, gitfed, repository
 from tests.support.signing import with_ssh
@@ -340,7 +341,7 @@ def test_a_comment_fits_whatever_changes(tmp_path: Path, monkeypatch: pytest.Mon
         names = list(many)[:count]
         commit(path, {name: many[name].replace("x" * 200, "y" * 300) for name in names})
         text = gitfed("diff", "main~1..HEAD", "-o", "md").out
-        assert text.startswith(f"{diff_markdown.MARKER}\n### gitfed: ")
+        assert text.startswith(f"{comment.MARKER}\n### gitfed: ")
         assert f"{3 * count} updates in 3 of 3 clusters." in text
         lengths.append(len(text))
     assert max(lengths) < 65_000

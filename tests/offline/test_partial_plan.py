@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from gitfed.cli.output import compare, diff_markdown, diff_show
+from gitfed.cli.output.diff import comment, compare, document, view
 from gitfed.documents import bindings, facts
 from gitfed.documents.state_commits import Message
 from gitfed.edges.git import WorkTree
@@ -235,9 +235,9 @@ def record(opened: inputs.Opened, now: datetime) -> None:
 
 
 def said(found: preview.Preview) -> list[Any]:
-    shown = diff_show.DiffView(found, ("base", "head"))
+    shown = view.DiffView(found, ("base", "head"))
     differences = list(compare.manifests(found.review))
-    return [diff_show.document(shown, differences), diff_markdown.comment(shown, differences)]
+    return [document.document(shown, differences), comment.comment(shown, differences)]
 
 
 def history(path: Path, chance: random.Random, commits: int) -> Iterator[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from gitfed.cli.output import formatting, plain, table
+from gitfed.cli.output import formatting, markdown, plain, table
 from gitfed.cli.output.table import Cell
 from gitfed.model.plan import FieldChange
 from gitfed.planning.review import declared_changes
@@ -100,3 +100,17 @@ def field_text(field: FieldChange) -> str:
 def _short(value: Any) -> str:
     text = formatting.value(value)
     return text if len(text) <= 120 else f"{text[:117]}…"
+
+
+def in_markdown(group: Sequence[Declaration]) -> list[str]:
+    """The same in a pull request. A list, not a table: paths are long, and only a list breaks them."""
+    first = group[0]
+    objects = concerned(group)
+    fields = [f"  - {markdown.code(field_text(field))}" for field in first.fields[:6]]
+    if len(first.fields) > 6:
+        fields.append(f"  - and {len(first.fields) - 6} more fields")
+    if several := named(group):
+        fields.append(f"  - {markdown.code(several)}")
+    place = where_declared(group).removeprefix("in ")
+    where = f"{markdown.code(label(group))} in {markdown.code(place)}{f': {objects}' if objects else ''}"
+    return [f"- **{first.verb}** {where}", *fields]

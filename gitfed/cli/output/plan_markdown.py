@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from gitfed.cli.output import declared_text, diff_markdown, formatting, markdown, matrix, plan_text
+from gitfed.cli.output import declared_text, formatting, markdown, matrix, plan_text
 from gitfed.model.base import Severity
 from gitfed.model.plan import Action, Change
 from gitfed.views import names
@@ -89,7 +89,7 @@ def _problems(shown: plan_text.PlanComparison) -> list[str]:
 def _declared(shown: plan_text.PlanComparison) -> list[str]:
     if not shown.declared:
         return []
-    lines = [line for group in declared_text.alike(shown.declared) for line in diff_markdown.declaration(group)]
+    lines = [line for group in declared_text.alike(shown.declared) for line in declared_text.in_markdown(group)]
     return ["**Declared**", "", *lines, ""]
 
 

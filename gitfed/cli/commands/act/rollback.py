@@ -5,7 +5,8 @@ from __future__ import annotations
 import click
 
 from gitfed.cli import complete, exits, load, options, parameters
-from gitfed.cli.output import compare, diff_show, formatting
+from gitfed.cli.output import formatting
+from gitfed.cli.output.diff import compare, show, view
 from gitfed.edges import git
 from gitfed.errors import UsageError
 from gitfed.model.base import Severity
@@ -56,9 +57,9 @@ def command(commit: str, inputs: options.Inputs, branch: str, dry_run: str | Non
     undo = daemon_inputs.resolve(opened, commit or inputs.rev)
     given = preview.GivenInputs(inputs.fleet, inputs.decisions, session.now)
     prepared = rollback.prepare(opened, undo, onto, given)
-    shown = diff_show.DiffView(prepared.preview, (formatting.commit(onto), formatting.commit(prepared.commit)))
+    shown = view.DiffView(prepared.preview, (formatting.commit(onto), formatting.commit(prepared.commit)))
     programs = output.format in ("json", "yaml")
-    diff_show.show(shown, list(compare.manifests(shown.review, exactly=programs)), output)
+    show.show(shown, list(compare.manifests(shown.review, exactly=programs)), output)
     if shown.review.empty:
         made = "" if branch or dry_run else ": no branch is made (--branch NAME makes one all the same)"
         load.note(f"the revert changes nothing in the fleet{made}")

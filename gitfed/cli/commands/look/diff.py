@@ -7,7 +7,8 @@ from dataclasses import replace
 import click
 
 from gitfed.cli import complete, exits, load, options, parameters
-from gitfed.cli.output import compare, diff_show, diff_stat, formatting, plain, plan_text, structured
+from gitfed.cli.output import formatting, plain, plan_text, structured
+from gitfed.cli.output.diff import compare, diffstat, show, view
 from gitfed.errors import UsageError
 from gitfed.model.plan import Action
 from gitfed.offline import inputs as daemon_inputs
@@ -53,25 +54,25 @@ def command(
     shown = compared(revisions, inputs)
     programs = output.format in ("json", "yaml")
     found = list(compare.manifests(shown.review, show_secrets=output.show_secrets, exactly=programs))
-    wrong = load.tell(diff_show.problems(shown))
+    wrong = load.tell(view.problems(shown))
     different = not shown.review.empty
     if not different:
         _say_nothing(f"between {shown.titles[0]} and {shown.titles[1]}", wrong)
         if alike := {item.key for item in found}:
             load.note(f"{formatting.count(len(alike), 'manifest')} written in other words, with the same meaning")
         if shown.preview.refused:
-            load.note(diff_show.not_accepted(shown))
+            load.note(view.not_accepted(shown))
     if stat and different and not output.quiet:
         _say_how_much(shown, found, output)
     else:
-        diff_show.show(shown, found, output)
+        show.show(shown, found, output)
     return exits.first([wrong, exits.DIFFERENT if different else exits.OK])
 
 
-def _say_how_much(shown: diff_show.DiffView, found: list[compare.Difference], output: options.Output) -> None:
-    for line in diff_stat.lines(found, output.paint, wide=output.format == "wide"):
+def _say_how_much(shown: view.DiffView, found: list[compare.Difference], output: options.Output) -> None:
+    for line in diffstat.lines(found, output.paint, wide=output.format == "wide"):
         click.echo(line, color=True)
-    click.echo(diff_show.total(shown.review))
+    click.echo(view.total(shown.review))
 
 
 def _say_nothing(between: str, wrong: int) -> None:
@@ -80,7 +81,7 @@ def _say_nothing(between: str, wrong: int) -> None:
     click.echo(found if wrong else f"No differences {between}.", err=True)
 
 
-def compared(revisions: str, given: options.Inputs) -> diff_show.DiffView:
+def compared(revisions: str, given: options.Inputs) -> view.DiffView:
     base_name, head_name, common = preview.split(revisions)
     if head_name and (given.rev or given.worktree):
         raise UsageError("the range names its head already", hint="leave out --rev and --worktree, or give BASE only")
@@ -99,7 +100,7 @@ def compared(revisions: str, given: options.Inputs) -> diff_show.DiffView:
         found = preview.uncommitted(opened, base_commit, inputs)
     else:
         found = preview.between(opened, base_commit, head_commit, inputs)
-    return diff_show.DiffView(found, (formatting.commit(base_commit), formatting.commit(found.head_repo.commit)))
+    return view.DiffView(found, (formatting.commit(base_commit), formatting.commit(found.head_repo.commit)))
 
 
 # -- against the clusters ---------------------------------------------------------------------------------------
@@ -125,7 +126,7 @@ def _against_clusters(
     elif differing and output.quiet:
         click.echo(plan_text.total(plan))
     elif differing and stat:
-        for line in diff_stat.of_changes(differing, output.paint, wide=output.format == "wide"):
+        for line in diffstat.of_changes(differing, output.paint, wide=output.format == "wide"):
             click.echo(line, color=True)
         click.echo(plan_text.total(plan))
     elif differing:

@@ -9,7 +9,8 @@ import click
 
 from gitfed.cli import complete, exits, load, options, parameters, pipeline
 from gitfed.cli.commands.look import diff
-from gitfed.cli.output import compare, diff_markdown, diff_show, formatting, markdown, structured
+from gitfed.cli.output import formatting, markdown, structured
+from gitfed.cli.output.diff import comment, compare, view
 from gitfed.cli.pipeline import PullRequest
 from gitfed.daemon import commit_status
 from gitfed.edges import forge
@@ -102,11 +103,11 @@ def command(
     shown, head = _shown(revisions, inputs, request)
     found = list(compare.manifests(shown.review))
     statuses = commit_status.of_review(
-        shown.preview.review, shown.preview.refused, diff_show.new_problems(shown), clusters=cluster_statuses
+        shown.preview.review, shown.preview.refused, view.new_problems(shown), clusters=cluster_statuses
     )
     statuses = [replace(status, url=request.url) for status in statuses]
     if dry_run is not None:
-        click.echo(diff_markdown.comment(shown, found), nl=False)
+        click.echo(comment.comment(shown, found), nl=False)
         for status in statuses:
             click.echo(f"{status.state} {status.name}: {status.description}", err=True)
     else:
@@ -122,7 +123,7 @@ def command(
     return exits.first([load.code(problems), held])
 
 
-def _shown(revisions: str, inputs: options.Inputs, request: PullRequest) -> tuple[diff_show.DiffView, Commit]:
+def _shown(revisions: str, inputs: options.Inputs, request: PullRequest) -> tuple[view.DiffView, Commit]:
     """What to compare, and the commit that the statuses are for."""
     if inputs.worktree:
         raise UsageError("only commits are reviewed", hint="gitfed diff --worktree")
@@ -142,16 +143,16 @@ def _shown(revisions: str, inputs: options.Inputs, request: PullRequest) -> tupl
 def _say(
     request: PullRequest,
     head: Commit,
-    shown: diff_show.DiffView,
+    shown: view.DiffView,
     found: list[compare.Difference],
     statuses: list[CommitStatus],
 ) -> str:
     if not request.number:
         raise UsageError("which pull request is not known", hint="--number N, or print it with --dry-run=client")
     there = forge.connect(request.place, request.token)
-    marker = diff_markdown.MARKER if there.html else _PLAIN_MARKER
-    text = diff_markdown.comment(shown, found, limit=there.longest, marker=marker)
-    otherwise = diff_markdown.nothing(shown, marker)
+    marker = comment.MARKER if there.html else _PLAIN_MARKER
+    text = comment.comment(shown, found, limit=there.longest, marker=marker)
+    otherwise = comment.nothing(shown, marker)
     if not there.html:
         text, otherwise = markdown.without_html(text), markdown.without_html(otherwise)
     posted = there.comment(request.number, marker, text, otherwise=otherwise)

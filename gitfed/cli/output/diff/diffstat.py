@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from gitfed.cli.output import compare, formatting, matrix, plain, table
+from gitfed.cli.output import formatting, matrix, plain, table
+from gitfed.cli.output.diff import compare
 from gitfed.cli.output.table import Cell
 from gitfed.model.base import ObjectKey
 from gitfed.model.plan import Change

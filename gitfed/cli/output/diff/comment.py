@@ -10,12 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from gitfed.cli.output import compare, declared_text, diff_show, formatting, markdown, matrix, plain, plan_text
-from gitfed.cli.output.diff_show import DiffView
+from gitfed.cli.output import declared_text, formatting, markdown, matrix, plain, plan_text
+from gitfed.cli.output.diff import compare, view
+from gitfed.cli.output.diff.view import DiffView
 from gitfed.model.base import ObjectKey, Severity
 from gitfed.model.plan import Action, Change
 from gitfed.planning import retained_objects
-from gitfed.planning.review.declared_changes import Declaration
 from gitfed.views import names
 
 LIMIT = 65_000
@@ -30,7 +30,7 @@ _Differences = Sequence[compare.Difference]
 
 def comment(shown: DiffView, found: _Differences, *, limit: int = LIMIT, marker: str = MARKER) -> str:
     """Less than `limit` characters; empty when nothing changes. Secrets are always masked by who made `found`."""
-    if shown.review.empty and not diff_show.new_problems(shown):
+    if shown.review.empty and not view.new_problems(shown):
         return ""
     steps: tuple[Callable[[DiffView, _Differences], list[str]], ...] = (
         lambda shown, found: _body(shown, found, rows=1000, lines=10_000),
@@ -91,11 +91,11 @@ def _attention(shown: DiffView) -> list[str]:
     """What must not be overlooked, most serious first; an empty list needs no title."""
     review = shown.review
     items = []
-    problems = diff_show.new_problems(shown)
+    problems = view.new_problems(shown)
     for problem in [one for one in problems if one.severity is Severity.ERROR][:_MOST_ITEMS]:
         items.append(f"**error** {markdown.code(str(problem))}")
     if shown.preview.refused:
-        items.append(f"**would wait**: {markdown.escape(diff_show.not_accepted(shown))}")
+        items.append(f"**would wait**: {markdown.escape(view.not_accepted(shown))}")
     for gate in review.gates:
         if gate.held:
             what = markdown.escape(f"{gate.value} of at most {gate.limit}")
@@ -219,7 +219,7 @@ def _placement(shown: DiffView, most: int) -> list[str]:
     lines = markdown.table(["Workload", *heads, "Total", "Why"], table)
     if len(rows) > most:
         lines += ["", f"and {len(rows) - most} more placements: {markdown.code('gitfed diff')}"]
-    flows = [f"- {markdown.escape(diff_show.flow(one))}" for one in shown.review.flows[:_MOST_ITEMS]]
+    flows = [f"- {markdown.escape(view.flow(one))}" for one in shown.review.flows[:_MOST_ITEMS]]
     if len(shown.review.flows) > _MOST_ITEMS:
         flows.append(f"- and {len(shown.review.flows) - _MOST_ITEMS} more moves")
     lines += ["", *flows] if flows else []
@@ -238,7 +238,7 @@ def _declared(shown: DiffView) -> list[str]:
     if not found:
         return []
     groups = declared_text.alike(found)
-    lines = [line for group in groups[:100] for line in declaration(group)]
+    lines = [line for group in groups[:100] for line in declared_text.in_markdown(group)]
     if len(groups) > 100:
         lines.append(f"- and {len(groups) - 100} more")
     if len(groups) > _OPEN_ROWS:
@@ -246,23 +246,9 @@ def _declared(shown: DiffView) -> list[str]:
     return ["#### Causes", "", *lines, ""]
 
 
-def declaration(group: Sequence[Declaration]) -> list[str]:
-    """A list, not a table: paths are long, and only a list breaks them."""
-    one = group[0]
-    said = declared_text.concerned(group)
-    fields = [f"  - {markdown.code(declared_text.field_text(field))}" for field in one.fields[:6]]
-    if len(one.fields) > 6:
-        fields.append(f"  - and {len(one.fields) - 6} more fields")
-    if several := declared_text.named(group):
-        fields.append(f"  - {markdown.code(several)}")
-    place = declared_text.where_declared(group).removeprefix("in ")
-    where = f"{markdown.code(declared_text.label(group))} in {markdown.code(place)}{f': {said}' if said else ''}"
-    return [f"- **{one.verb}** {where}", *fields]
-
-
 def _left_alone(shown: DiffView) -> list[str]:
     kept = [one for one in shown.review.changes if one.action in (Action.KEEP, Action.SKIP)]
-    return [*_listed(diff_show.EARLIER, diff_show.earlier(shown)), *_listed("Left alone", kept)]
+    return [*_listed(view.EARLIER, view.earlier(shown)), *_listed("Left alone", kept)]
 
 
 def _listed(title: str, found: Sequence[Change]) -> list[str]:
@@ -288,8 +274,8 @@ def _manifests(shown: DiffView, found: _Differences, most: int, objects: int) ->
     of = len(shown.clusters)
     blocks: list[str] = []
     for item in found[:objects]:
-        summary = f"{markdown.code(diff_show.title(item))} {markdown.escape(diff_show.where(item, of))}"
-        lines = diff_show.lines(item, shown.titles)
+        summary = f"{markdown.code(view.title(item))} {markdown.escape(view.where(item, of))}"
+        lines = view.lines(item, shown.titles)
         if not lines or not most:
             blocks += [f"- {summary}"] if not most else [summary, ""]
             continue
