@@ -76,7 +76,7 @@ class ReasonCode(StrEnum):
 SENTENCES: MappingProxyType[ReasonCode, str] = MappingProxyType(
     {
         ReasonCode.NONE: "",
-        ReasonCode.DELETED_BY_OTHERS: "deleted by somebody else",
+        ReasonCode.DELETED_BY_OTHERS: "deleted by another client",
         ReasonCode.CHANGED_BY_OTHERS: "changed by {subject}",
         ReasonCode.TAKEN_OVER: "taken over from {subject}",
         ReasonCode.LABEL_MISSING: "label is missing",
@@ -92,7 +92,7 @@ SENTENCES: MappingProxyType[ReasonCode, str] = MappingProxyType(
         ReasonCode.DELETION_AWAITED: "waits for the confirmed deletion of its copy in {clusters} (purgeMode Directly)",
         ReasonCode.BINDING_HELD: "{detail}",
         ReasonCode.DRIFT_KEPT: "drift: changed by {subject}, and selfHeal is off",
-        ReasonCode.DELETION_KEPT: "drift: deleted by somebody else, and selfHeal is off",
+        ReasonCode.DELETION_KEPT: "drift: deleted by another client, and selfHeal is off",
         ReasonCode.FIELD_CONFLICT: "{detail} (conflictResolution Abort leaves it, Overwrite takes it over)",
         ReasonCode.NOT_OURS: "exists and is not ours: set {subject}: overwrite on the template to adopt it",
         ReasonCode.NOT_OBSERVED: "not observed: {detail}",
@@ -100,7 +100,7 @@ SENTENCES: MappingProxyType[ReasonCode, str] = MappingProxyType(
         ReasonCode.RETAIN_UNKNOWN: "what the cluster keeps is unknown: {detail}",
         ReasonCode.RETAIN_REFUSED: "what the cluster keeps cannot be found out: {detail}",
         ReasonCode.AVAILABILITY_FLOOR: "move: stays at {subject} until {detail}",
-        ReasonCode.LABEL_STRIPPED: "somebody took its label away: put label {subject} back, or delete it",
+        ReasonCode.LABEL_STRIPPED: "its label was taken away: put label {subject} back, or delete it",
         ReasonCode.TERMINATING: "{detail}",
         ReasonCode.ORPHANED: "orphaned: no policy selects its template any more",
         ReasonCode.REPOSITORY_INCOMPLETE: "{detail}",

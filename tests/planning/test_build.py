@@ -346,7 +346,7 @@ def test_drift_is_repaired_or_only_shown() -> None:
     change = next(change for change in off.changes or () if change.key == WEB_KEY)
     assert (change.action, str(change.reason)) == (
         Action.SKIP,
-        "drift: changed by somebody else, and selfHeal is off",
+        "drift: changed by another client, and selfHeal is off",
     )
 
 
