@@ -74,7 +74,7 @@ def _imported(repo: RepoSnapshot, plan: Plan, manifest: Manifest) -> Iterator[Pr
     exported = ObjectKey(*derived.EXPORT, key.namespace, key.name)
     if exported not in repo.manifests:
         hint = "a ServiceExport of the same namespace and name, in the clusters that provide it"
-        yield _warning(manifest.origin, f"{_said(key)} imports what nobody exports", hint)
+        yield _warning(manifest.origin, f"{_said(key)} imports what no cluster exports", hint)
     elif not _placed(plan).get(exported):
         yield _warning(manifest.origin, f"{_said(key)} imports what is exported nowhere", "let a policy place it")
 

@@ -40,7 +40,7 @@ def templates_of(bodies: Iterable[Body], *, with_secrets: bool) -> tuple[list[Bo
             message = "the values of a Secret do not belong into Git"
             findings.append(Finding(code, subject(body), message, SECRET_HINT))
         else:
-            message = "somebody makes it from others" if code is Code.GENERATED else "every cluster has its own"
+            message = "a controller makes it from others" if code is Code.GENERATED else "every cluster has its own"
             findings.append(Finding(code, subject(body), message))
     return templates, findings
 

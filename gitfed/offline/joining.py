@@ -99,7 +99,7 @@ async def _ensure(
         present = await session.json("GET", f"{folder}/{name}")
         if present.get("subjects") != body["subjects"]:
             raise errors.ClusterError(
-                f"cluster {session.cluster}: ClusterRoleBinding {name} exists and binds somebody else",
+                f"cluster {session.cluster}: ClusterRoleBinding {name} exists and binds another account",
                 cluster=session.cluster,
                 hint="delete it, or name another role with --cluster-role",
             ) from None

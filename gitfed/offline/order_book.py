@@ -99,7 +99,7 @@ def _attempts() -> Iterator[None]:
     for failures in itertools.count(1):
         yield
         if failures >= _ATTEMPTS and time.monotonic() >= end:
-            raise StateConflict("the state branch is written all the time by somebody else", hint="try again")
+            raise StateConflict("another writer changes the state branch all the time", hint="try again")
         time.sleep(_BETWEEN.after(failures))
 
 

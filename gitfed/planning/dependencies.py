@@ -174,7 +174,7 @@ def _attached(
         binding,
         scheduled=replace(binding.scheduled, shares=shares),
         decision=decision,
-        reasons=replace(binding.reasons, why=f"needed by {owners}" if needed else "nobody needs it any more"),
+        reasons=replace(binding.reasons, why=f"needed by {owners}" if needed else "nothing needs it any more"),
         terms=replace(binding.terms, overwrite=any(overwriting.values()), preserve=any(preserving.values())),
         attached=own,
     )

@@ -109,7 +109,7 @@ def why(said: str, kept: Kept) -> str:
     words = in_words(kept.values())
     needed = {str(reason) for reason in kept.values() if reason.code is ReasonCode.NEEDED}
     if len(needed) == 1 and len(kept) == sum(reason.code is ReasonCode.NEEDED for reason in kept.values()):
-        return f"{words}: {needed.pop()}"  # that nobody needs it any more is true of the commit, not of what runs
+        return f"{words}: {needed.pop()}"  # that nothing needs it any more is true of the commit, not of what runs
     return "; ".join(filter(None, (said, words)))
 
 

@@ -156,8 +156,10 @@ class Trust:
     def _nobody_says(self, base: Commit | None) -> str:
         gone = f"{(base or '')[:12]}, which was accepted last, is not in the repository any more"
         if not self._demanded:
-            return f"{gone}, and nobody wrote down whether it asked for signatures: bring it back, or --trusted-keys"
-        return f"{gone}: nobody says whose signatures count (remove {self._record} to begin anew)"
+            return (
+                f"{gone}, and there is no record of whether it asked for signatures: bring it back, or --trusted-keys"
+            )
+        return f"{gone}: there is no record of whose signatures count (remove {self._record} to begin anew)"
 
     def _why_not_instead_of(self, base: Commit, commit: Commit) -> str:
         """Why a commit that does not descend from `base` cannot replace it: an approver's signed word is needed."""

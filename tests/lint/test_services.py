@@ -71,7 +71,7 @@ def test_a_multi_cluster_service_needs_a_service_its_ports_and_clusters(files: d
     [
         ({}, (), []),
         ({}, ("export.json",),
-         ["import.json:1:1: warning: ServiceImport shop/web imports what nobody exports "
+         ["import.json:1:1: warning: ServiceImport shop/web imports what no cluster exports "
           "(a ServiceExport of the same namespace and name, in the clusters that provide it)"]),
         ({"p1.json": policy("export", ["m1"], SERVICES)}, (),
          ["import.json:1:1: warning: ServiceImport shop/web imports what is exported nowhere (let a policy place it)"]),

@@ -59,5 +59,5 @@ def test_it_is_given_up_when_others_are_always_faster(book: OrderBook, monkeypat
     slower_than_others(monkeypatch, float("inf"))
     with pytest.raises(StateConflict) as refused:
         suspend(book)
-    assert refused.value.message == "the state branch is written all the time by somebody else"
+    assert refused.value.message == "another writer changes the state branch all the time"
     assert order_book.look(book).decisions.suspensions == ()

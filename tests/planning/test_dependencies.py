@@ -92,7 +92,7 @@ def test_what_nobody_needs_any_more_goes_although_its_template_stays() -> None:
     story = Story(BASE)
     story.push(web=workload("web", replicas=2))
     first = story.turn(Health.IN_PROGRESS)  # the workload is written without the reference
-    assert of(first, "conf").reasons.why == "nobody needs it any more"
+    assert of(first, "conf").reasons.why == "nothing needs it any more"
     assert acts(first) == [("update", "a", "web"), ("update", "b", "web")]
     assert acts(story.turn()) == []  # until its new version is healthy
     story.live = healthy(story.live)

@@ -241,7 +241,7 @@ def test_what_a_workload_takes_along_stays_where_the_workload_does(
              "shop.json": space, "gitfed.json": limits}  # fmt: skip
     before = {**after, "web.json": orjson.dumps(made).decode()}
     assert foreseen(before, after, recorded(before, before)) == [
-        ("delete", "a", "c", "nobody needs it any more") if action == "delete"
+        ("delete", "a", "c", "nothing needs it any more") if action == "delete"
         else ("keep", "a", "c", "Deployment.apps/shop/web still needs it here"),
         ("delete" if action == "delete" else action, "a", "web", reason),
     ]  # fmt: skip

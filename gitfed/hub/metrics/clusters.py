@@ -110,7 +110,7 @@ def metrics(running: Running) -> tuple[Metric, ...]:
         Metric(
             "gitfed_drift_repairs_total",
             "counter",
-            "Objects that were set back after somebody else changed them",
+            "Objects that were set back after another client changed them",
             _by_cluster(counts.repairs.items),
             by,
         ),

@@ -104,7 +104,7 @@ class ClusterSpec(Part):
         if self.proxy_url and _scheme_and_host(self.proxy_url)[0] not in _PROXIES:
             yield Finding((*path, "proxyURL"), "the proxy's scheme must be http, https or socks5")
         if self.insecure_skip_tls_verification:
-            message = "the certificate of this cluster is not verified: whoever answers gets the credentials"
+            message = "the certificate of this cluster is not verified: any server that answers gets the credentials"
             yield warning((*path, "insecureSkipTLSVerification"), message)
         yield from _taint_findings(self.taints, (*path, "taints"))
         yield from _model_findings(self.resource_models or (), (*path, "resourceModels"))

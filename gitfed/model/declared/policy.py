@@ -222,7 +222,7 @@ class RebalancedWorkload(Part):
 class RebalancerSpec(Part):
     workloads: Annotated[tuple[RebalancedWorkload, ...], Field(min_length=1)]
     ttl_seconds_after_finished: Annotated[
-        Annotated[StrictInt, Field(ge=0, le=2**31 - 1)] | None, Meaningless("a file stays until somebody removes it")
+        Annotated[StrictInt, Field(ge=0, le=2**31 - 1)] | None, Meaningless("a file stays until a person removes it")
     ] = None
 
 

@@ -101,4 +101,6 @@ def _addresses(store: OpenSearchConfig) -> Iterator[Finding]:
         elif parts.scheme == "http" and not store.secret_ref.is_empty:
             yield warning(where, "the password of secretRef goes to an address without TLS", "use https")
     if bool(store.secret_ref.namespace) != bool(store.secret_ref.name):
-        yield warning((*place, "secretRef"), "secretRef needs namespace and name, so nobody logs in", "name both")
+        yield warning(
+            (*place, "secretRef"), "secretRef needs namespace and name: without both there is no login", "name both"
+        )

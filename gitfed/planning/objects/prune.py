@@ -1,6 +1,6 @@
 """A copy that should not be there (any more): whether it goes, now or later, or stays, and why.
 
-It goes when its template went, when it moved, when it was evicted, or when nobody needs it any more. It stays when not
+It goes when its template went, when it moved, when it was evicted, or when nothing needs it any more. It stays when not
 both inventory and label say that it is ours, when a person asked for it (annotation, label, policy), when no policy
 selects its template (an orphan), and as long as what takes its place is not healthy. What cannot be read is never taken
 for absent. How many deletions are let through at once is `gate`'s question.

@@ -130,7 +130,7 @@ IN_USE = "in use"
 """What holds a deletion with which objects of others would go: a namespace with something in it, a definition."""
 _HOLDERS = {
     Left.SUSPENDED.value: "suspended",
-    Left.REFUSED.value: "in somebody's way or not to be rendered",
+    Left.REFUSED.value: "in the way of another manager, or not to be rendered",
     IN_USE: "not deleted, for objects of others would go with it",
 }
 
