@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from bench.rollout import NAMES, repository
+from bench.rollout import NAMES, VALIDATION, repository
 from bench.servers import clusters
 from gitfed.daemon import wiring
 from gitfed.daemon.loop import run_cycles
@@ -58,6 +58,7 @@ async def run() -> list[tuple[str, str]]:
     objects = EACH * len(NAMES)
     return [
         ("servers", what),
+        ("fieldValidation of both", VALIDATION),
         (f"{objects} objects written once", f"{bare * 1000:.0f} ms"),
         (
             "from the first foreign write to the last repair",
@@ -73,7 +74,7 @@ async def _each(sessions: Any, manager: str, kind: str, body: Any, *, namespace:
         space = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}}
         for session in sessions:
             await session.request("POST", "/api/v1/namespaces", body=space)
-    query = {"fieldManager": manager, **({"force": "true"} if kind == APPLY else {})}
+    query = {"fieldManager": manager, "fieldValidation": VALIDATION, **({"force": "true"} if kind == APPLY else {})}
     began = time.perf_counter()
     await asyncio.gather(*(
         session.request("PATCH", f"/apis/apps/v1/namespaces/{namespace}/deployments/d{n}", body=body(n),

@@ -14,7 +14,7 @@ from datetime import UTC, datetime, timedelta
 from bench.scale import MemoryTree, deployment
 from gitfed.interpret import native
 from gitfed.interpret.registry import Interpreter
-from gitfed.model.base import Commit
+from gitfed.model.base import ClusterName, Commit, ObjectKey
 from gitfed.model.decisions import Decisions
 from gitfed.model.fleet import (
     ClusterCondition,
@@ -84,7 +84,7 @@ def facts(away: Mapping[str, datetime]) -> dict[str, ClusterFacts]:
 
 
 def observed(plan: Plan) -> LiveState:
-    objects: dict = {}
+    objects: dict[ObjectKey, dict[ClusterName, LiveObject]] = {}
     for key, classes in plan.rendered.items():
         objects[key] = {
             cluster: LiveObject(key, cluster, "u", "1", True, matches=one.digest)
@@ -100,7 +100,7 @@ def run() -> list[tuple[str, str]]:
     repo = repository(10_000)
     fleet = FleetSnapshot(FactsRef("bench"), facts({}))
     decided = build.build(repo, fleet, Decisions(repository_id="bench"), INTERPRETER, NOW)
-    bindings = gate.decisions_to_record(decided.bindings, Decisions(), (), None)
+    bindings = gate.decisions_to_record(decided, Decisions(), None)
     past = Decisions(bindings=bindings, applied_commit=repo.commit, repository_id="bench", clusters=decided.records)
     stage = FailoverSimulation(repo, fleet, past, INTERPRETER, NOW)
     began = time.process_time()
@@ -125,7 +125,7 @@ def decisions() -> list[tuple[str, str]]:
     known = Decisions(repository_id="bench")
 
     def turn(at: datetime, away: Mapping[str, datetime]) -> tuple[Plan, float]:
-        nonlocal known, live
+        nonlocal known
         fleet = FleetSnapshot(FactsRef("bench"), facts(away), live)
         gc.disable()  # as the daemon's planner does
         began = time.process_time()
@@ -133,7 +133,7 @@ def decisions() -> list[tuple[str, str]]:
         took = time.process_time() - began
         gc.freeze()
         gc.enable()
-        found = gate.decisions_to_record(plan.bindings, known, plan.changes or (), live)
+        found = gate.decisions_to_record(plan, known, live)
         known = replace(known, bindings=found, clusters=plan.records, outage=plan.outage, applied_commit=repo.commit)
         return plan, took
 

@@ -14,6 +14,7 @@ from bench import scale
 from gitfed.daemon.facts_record import FactsRecord
 from gitfed.documents import bindings
 from gitfed.documents import facts as facts_form
+from gitfed.documents.state_commits import Message
 from gitfed.edges.state import state as state_edge
 from gitfed.edges.state.facts_branch import FactsBranch
 from gitfed.model.decisions import Decisions
@@ -59,7 +60,7 @@ def state(path: Path, *, from_facts: bool = False) -> None:
     branch = state_edge.StateBranch(opened.repository, bindings)
     decided = {key: one.decision for key, one in plan.bindings.items() if one.decision is not None}
     decisions = Decisions(decided, applied, repository_id="bench", clusters=plan.records)
-    branch.write(branch.read(), state_edge.BranchState(None, decisions), subject="Decide", now=when)
+    branch.write(branch.read(), state_edge.BranchState(None, decisions), Message("Decide"), now=when)
 
 
 def facts(path: Path, seen: Mapping[str, ClusterFacts]) -> None:

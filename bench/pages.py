@@ -50,7 +50,9 @@ async def _page(folder: Path) -> list[tuple[str, str]]:
     facts = {name: ClusterFacts(name) for name in repo.clusters}
     decisions = Decisions(known=True)
     found = Recorded(repo, None, decisions, facts)
-    first, again, size, packed = [], [], 0, 0
+    first: list[float] = []
+    again: list[float] = []
+    size = packed = 0
     running = Running(found)
     async with staged(folder, running=running) as hub, aiohttp.ClientSession(auto_decompress=False) as session:
         for _ in range(3):

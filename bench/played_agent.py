@@ -164,7 +164,7 @@ class Counted:
                 traffic.down += len(data)
             return data
 
-        WebSocket.send, WebSocket.receive = sent, received  # type: ignore[method-assign]
+        WebSocket.send, WebSocket.receive = sent, received  # type: ignore[method-assign, assignment]
         return self
 
     def __exit__(self, *exc: object) -> None:

@@ -22,6 +22,7 @@ from gitfed.daemon.facts_record import FactsRecord
 from gitfed.daemon.record import Record
 from gitfed.documents import bindings
 from gitfed.documents import facts as facts_form
+from gitfed.documents.state_commits import Message
 from gitfed.edges import git
 from gitfed.edges.state.facts_branch import FactsBranch
 from gitfed.edges.state.state import StateBranch
@@ -60,9 +61,12 @@ class Daemon:
         plan = replace(self.plan, bindings=moved, facts=self.facts.ref)
         began = time.perf_counter()
         self.decisions = self.state.write(
-            replace(self.decisions, bindings=after, clusters=self.plan.records), results={}, held=(), subject="Decide",
-            reasons=decision_text.body(plan, self.decisions, after), now=NOW + minute * MINUTE,
-        )  # fmt: skip
+            replace(self.decisions, bindings=after, clusters=self.plan.records),
+            results={},
+            held=(),
+            message=Message("Decide", decision_text.body(plan, self.decisions, after)),
+            now=NOW + minute * MINUTE,
+        )
         self.facts.cite()
         self.slowest = max(self.slowest, time.perf_counter() - began)
 
@@ -80,7 +84,7 @@ def run() -> list[tuple[str, str]]:
         record = FactsRecord(FactsBranch(clone, facts_form), url=None, push=False)
         daemon = Daemon(clone, plan, state, record, Decisions(repository_id="bench"))
         record.write(first_look, repo.clusters.keys(), NOW)
-        daemon.decide(gate.decisions_to_record(plan.bindings, Decisions(), (), None), 0)
+        daemon.decide(gate.decisions_to_record(plan, Decisions(), None), 0)
         keys = sorted(daemon.decisions.bindings)
         first, most, commits, daemon.slowest = weight(clone.path), 0.0, 0, 0.0
         for minute in range(5, DAY + 1, 5):

@@ -1,9 +1,13 @@
-"""`gitfed diff` of a large repository, each time a process of its own: one file that changes, and a thousand."""
+"""`gitfed diff` of a large repository, each time a process of its own: one file that changes, and a thousand.
+
+One file may concern one object, the objects of a policy, or all: a rule of the override that touches every template,
+and a script that says what every Deployment means.
+"""
 
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 from bench import ground, scale
@@ -24,6 +28,18 @@ spec:
     replicaScheduling: {{replicaSchedulingType: Divided, replicaDivisionPreference: Aggregated}}
 """
 _SETTINGS = "apiVersion: gitfed.io/v1alpha1\nkind: Federation\nmetadata: {name: bench}\n"
+_SCRIPT = """apiVersion: config.karmada.io/v1alpha1
+kind: ResourceInterpreterCustomization
+metadata: {name: health}
+spec:
+  target: {apiVersion: apps/v1, kind: Deployment}
+  customizations:
+    healthInterpretation:
+      luaScript: |
+        function InterpretHealth(observed)
+          return observed.status ~= nil and observed.status.readyReplicas == observed.spec.replicas
+        end
+"""
 _CLUSTER = """apiVersion: cluster.karmada.io/v1alpha1
 kind: Cluster
 metadata: {name: c007, labels: {tier: gold}}
@@ -44,9 +60,21 @@ def one_file() -> Mapping[str, tuple[str, bytes | None]]:
     }  # fmt: skip
 
 
-def diff(path: Path, cache: Path, *arguments: str) -> tuple[float, str]:
-    took, _, printed = ground.command(path, cache, "diff", *arguments, codes=(1,))
-    return took, printed
+def one_file_for_many(registries: bytes) -> Mapping[str, tuple[str, bytes | None]]:
+    """What concerns many objects, as above. `registries`: the override policy as it is."""
+    policy = scale.policy(7).replace(b"clusterAffinity: {}", b"clusterAffinity: {exclude: [c099]}")
+    return {
+        "a policy of 200 templates": ("policies/7.yaml", policy),
+        "an override rule that touches every template": (
+            "policies/registries.yaml", registries.replace(b"value: r3.example", b"value: r3.internal.example"),
+        ),
+        "a script for the kind of every template": ("interpreters/health.yaml", _SCRIPT.encode()),
+    }  # fmt: skip
+
+
+def diff(path: Path, cache: Path, *arguments: str, codes: Collection[int] = (1,)) -> tuple[float, float, str]:
+    """(seconds, seconds of the processor, what it printed)."""
+    return ground.command(path, cache, "diff", *arguments, codes=codes)
 
 
 def repository(path: Path) -> None:
@@ -54,7 +82,8 @@ def repository(path: Path) -> None:
     tree = scale.repository()
     own = _POLICY.format(number=OWN, names="c001, c003").encode()
     ground.commit(path, {name: tree.blobs[blob] for name, blob in tree.paths.items()} | {"policies/own.yaml": own})
-    for number, (name, content) in enumerate(one_file().values()):
+    changes = {**one_file(), **one_file_for_many((path / "policies/registries.yaml").read_bytes())}
+    for number, (name, content) in enumerate(changes.values()):
         ground.git(path, "switch", "-q", "-c", f"one-{number}", "main")
         ground.commit(path, {name: content}, "one")
     ground.git(path, "switch", "-q", "-c", "many", "main")
@@ -72,20 +101,27 @@ async def run() -> list[tuple[str, str]]:
         names = [f"c{number:03}" for number in range(scale.CLUSTERS)]
         ground.facts(path, {name: ClusterFacts(name, resource_summary=room) for name in names})
         ground.state(path, from_facts=True)
-        cold, _ = diff(path, cache, "main..one-0", "-q")
+        cold, _, _ = diff(path, cache, "main..one-0", "-q")
+        single = one_file()
         one = {
             kind: min(diff(path, cache, f"main..one-{number}")[0] for _ in range(3))
-            for number, kind in enumerate(one_file())
+            for number, kind in enumerate(single)
+        }
+        # The script says of health what the rule of gitfed says: no manifest differs, and the command ends with 0.
+        wide = {
+            kind: min(diff(path, cache, f"main..one-{number}", codes=(0, 1))[1] for _ in range(2))
+            for number, kind in enumerate(one_file_for_many(b""), len(single))
         }
         ground.put(path, *one_file()["an edit"])
         uncommitted = min(diff(path, cache, "main", "--worktree")[0] for _ in range(3))
         many = [diff(path, cache, "main..many") for _ in range(2)]
-        _, comment = diff(path, cache, "main..many", "-o", "md")
+        *_, comment = diff(path, cache, "main..many", "-o", "md")
     return [
         ("templates × clusters", f"{scale.TEMPLATES} × {scale.CLUSTERS}"),
         ("one changed file, nothing cached", f"{cold:.2f} s"),
         *((f"{kind}, warm cache, best of 3 (target ≤ 2 s)", f"{took:.2f} s") for kind, took in one.items()),
         ("an edit that is not committed, warm cache, best of 3 (target ≤ 2 s)", f"{uncommitted:.2f} s"),
-        (f"{MANY} changed files, best of 2 (target ≤ 20 s)", f"{min(took for took, _ in many):.2f} s"),
+        *((f"{kind}, warm cache, processor, best of 2 (target ≤ 5 s)", f"{took:.2f} s") for kind, took in wide.items()),
+        (f"{MANY} changed files, best of 2 (target ≤ 20 s)", f"{min(took for took, *_ in many):.2f} s"),
         (f"characters of the comment for those (limit {LIMIT})", str(len(comment))),
     ]

@@ -5,15 +5,16 @@ from __future__ import annotations
 import asyncio
 import resource
 import time
-from collections.abc import Iterator
+from collections.abc import Awaitable, Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from typing import TypeVar
 
 from gitfed.daemon import planner
 from gitfed.edges.git import TreeEntry
 from gitfed.interpret import native
 from gitfed.interpret.registry import Interpreter
-from gitfed.model.base import Commit
+from gitfed.model.base import ClusterName, Commit, ObjectKey
 from gitfed.model.decisions import Decisions
 from gitfed.model.fleet import ClusterFacts, ClusterLive, FactsRef, FleetSnapshot, LiveObject, LiveState
 from gitfed.model.plan import Plan
@@ -23,6 +24,7 @@ from gitfed.source.read_cache import ReadCache
 
 TEMPLATES, CLUSTERS, REGIONS = 10_000, 100, 20
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
+T = TypeVar("T")
 
 
 @dataclass
@@ -65,6 +67,15 @@ spec:
 """.encode()
 
 
+def policy(team: int) -> bytes:
+    return (
+        "apiVersion: policy.karmada.io/v1alpha1\nkind: PropagationPolicy\n"
+        f"metadata: {{name: all, namespace: team-{team}}}\n"
+        "spec:\n  resourceSelectors: [{apiVersion: apps/v1, kind: Deployment}]\n"
+        "  placement: {clusterAffinity: {}}\n"
+    ).encode()
+
+
 def repository() -> MemoryTree:
     files = {"gitfed.yaml": b"apiVersion: gitfed.io/v1alpha1\nkind: Federation\nmetadata: {name: bench}\n"}
     for number in range(CLUSTERS):
@@ -73,12 +84,7 @@ def repository() -> MemoryTree:
             f"spec: {{syncMode: Push, region: r{number % REGIONS}, provider: example}}\n"
         ).encode()
     for team in range(50):
-        files[f"policies/{team}.yaml"] = (
-            "apiVersion: policy.karmada.io/v1alpha1\nkind: PropagationPolicy\n"
-            f"metadata: {{name: all, namespace: team-{team}}}\n"
-            "spec:\n  resourceSelectors: [{apiVersion: apps/v1, kind: Deployment}]\n"
-            "  placement: {clusterAffinity: {}}\n"
-        ).encode()
+        files[f"policies/{team}.yaml"] = policy(team)
     rules = "".join(
         "    - targetCluster: {fieldSelector: {matchExpressions: "
         f"[{{key: region, operator: In, values: [r{n}]}}]}}}}\n"
@@ -100,9 +106,9 @@ def repository() -> MemoryTree:
 
 def observed(plan: Plan) -> LiveState:
     """Everything is as rendered: what a daemon in steady state knows."""
-    objects: dict = {}
+    objects: dict[ObjectKey, dict[ClusterName, LiveObject]] = {}
     for key, classes in plan.rendered.items():
-        copies = {}
+        copies: dict[ClusterName, LiveObject] = {}
         for rendered in classes:
             for cluster in rendered.clusters:
                 copies[cluster] = LiveObject(key, cluster, f"{cluster}-{key.name}", "1", True, matches=rendered.digest)
@@ -125,7 +131,7 @@ async def run() -> list[tuple[str, str]]:
 
     lag = asyncio.create_task(measure_lag())
 
-    async def timed(work):
+    async def timed(work: Awaitable[T]) -> tuple[T, float]:
         before = time.perf_counter()
         result = await work
         return result, time.perf_counter() - before

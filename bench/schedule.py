@@ -65,7 +65,8 @@ class Fleet(NamedTuple):
 
 def fleet() -> Fleet:
     chance = random.Random(7)
-    candidates, capacities = [], {}
+    candidates: list[Candidate] = []
+    capacities: dict[ClusterName, Capacity | None] = {}
     for number in range(CLUSTERS):
         name = f"c{number:03}"
         candidates.append(Candidate(name, region=f"r{number % REGIONS}", provider="example"))
@@ -184,15 +185,21 @@ def cold(count: int, shapes: int) -> tuple[dict[ObjectKey, PlacementResult], flo
     return timed(lambda: placed(some, {}, here, contention.CapacityLedger()))
 
 
+def is_placed(bound: PlacementResult) -> bool:
+    condition = bound.binding.scheduled.condition
+    return condition is not None and condition.status
+
+
 def run() -> list[tuple[str, str]]:
     import gitfed.placement.capacity.fleet_capacity  # noqa: F401  numpy is loaded once in a process
 
     bounds, few = cold(BINDINGS, SHAPES)
-    failed = sum(1 for bound in bounds.values() if not bound.binding.scheduled.condition.status)
+    failed = sum(1 for bound in bounds.values() if not is_placed(bound))
     _, all_differ = cold(BINDINGS, BINDINGS)
 
     some, here, room = manifests(BINDINGS, SHAPES), fleet(), contention.CapacityLedger()
-    decisions = {key: bound.binding.decision for key, bound in placed(some, {}, here, room).items()}
+    bounds = placed(some, {}, here, room)
+    decisions = {key: bound.binding.decision for key, bound in bounds.items() if bound.binding.decision is not None}
     key = some[4].key
     changed = replace(some[4], body={**some[4].body, "spec": {**some[4].body["spec"], "replicas": 33}})
     placed([some[4]], decisions, here, room)

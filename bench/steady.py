@@ -21,10 +21,11 @@ async def run() -> list[tuple[str, str]]:
     counts: Counter[str] = Counter()
     original = session.Session._send
 
-    async def counted(self: Any, method: str, path: str, *rest: Any) -> Any:
+    async def counted(self: session.Session, sending: Any) -> session.ServerAnswer:
+        method, path = sending.method, sending.path
         probe = path in ("/readyz", "/version") or (path.startswith("/api") and path.count("/") <= 1)
         counts["probes" if probe else f"{'reads' if method == 'GET' else 'writes'}"] += 1
-        return await original(self, method, path, *rest)
+        return await original(self, sending)
 
     session.Session._send = counted  # type: ignore[method-assign]
     try:
