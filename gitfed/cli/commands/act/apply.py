@@ -229,7 +229,7 @@ class Outcomes:
         if event == "planned":
             acts = (one for one in value.changes or () if one.action in (Action.CREATE, Action.UPDATE, Action.DELETE))
             self._wanted |= {(one.cluster, one.key) for one in acts}
-            self._copies = sum(len(one.shares) for one in value.bindings.values())
+            self._copies = sum(len(binding.scheduled.shares) for binding in value.bindings.values())
         elif event == "result":
             change, result = value
             place = (change.cluster, change.key)
