@@ -8,18 +8,18 @@ care as a file from anywhere.
 from __future__ import annotations
 
 import ssl
+import string
 import time
-import urllib.error
 import urllib.parse
-import urllib.request
-from http.client import HTTPException, HTTPMessage
-from typing import IO, Final
+from typing import Final
 
 from gitfed import __version__
-from gitfed.edges import https, no_answer
+from gitfed.edges.http import Answer, NoAnswer, Request, blocking
 from gitfed.errors import SourceError, SourceUnreachable, UsageError
 
 _SECONDS: Final = 30.0
+_MOST_REDIRECTS: Final = 5
+_REDIRECTS: Final = (301, 302, 303, 307, 308)
 _LOOPBACK: Final = ("localhost", "127.0.0.1", "::1")
 
 
@@ -32,23 +32,38 @@ def fetch(url: str, *, most: int) -> bytes:
     """At most so many bytes, and one more where there are more. Raises UsageError, SourceError, SourceUnreachable."""
     if why := _why_not(url):
         raise UsageError(f"{_shown(url)} {why}")
-    opener = https.opener(ssl.create_default_context(), _SafeRedirect())
-    request = urllib.request.Request(url, headers={"User-Agent": f"gitfed/{__version__}"})  # noqa: S310 (checked above)
+    context = ssl.create_default_context()
     end = time.monotonic() + _SECONDS
-    found = bytearray()
-    try:
-        with opener.open(request, timeout=_SECONDS) as answer:
-            while len(found) <= most and (part := answer.read1(1 << 16)):
-                found += part
-                if time.monotonic() > end:
-                    raise TimeoutError(f"not complete after {_SECONDS:g} seconds")
-    except urllib.error.HTTPError as error:
-        error.close()
-        kind = SourceUnreachable if error.code >= 500 else SourceError
-        raise kind(f"{_shown(url)}: HTTP status {error.code}") from None
-    except (OSError, HTTPException, ValueError) as error:
-        raise SourceUnreachable(f"{_shown(url)}: {no_answer.why(error)}") from error
-    return bytes(found[: most + 1])
+    for _ in range(_MOST_REDIRECTS + 1):
+        left = max(0.001, end - time.monotonic())
+        request = Request(url, context, headers={"User-Agent": f"gitfed/{__version__}"}, silence=left, total=left)
+        try:
+            answer = blocking.ask(request, most=most, of_refusal=0)
+        except NoAnswer as error:
+            raise SourceUnreachable(f"{_shown(url)}: {error.why()}") from error
+        if answer.is_good:
+            return answer.body
+        followed = _redirect(url, answer)
+        if not followed:
+            break
+        url = followed
+    kind = SourceUnreachable if answer.status >= 500 else SourceError
+    raise kind(f"{_shown(url)}: HTTP status {answer.status}")
+
+
+def _redirect(url: str, answer: Answer) -> str:
+    """Where the answer sends us; "" if that is nowhere on the web. Raises SourceError for an address that could not
+    have been typed."""
+    # Some servers leave letters in it that no address may have.
+    location = urllib.parse.quote(answer.headers.get("Location", ""), string.punctuation, errors="surrogateescape")
+    if answer.status not in _REDIRECTS or not location:
+        return ""
+    target = urllib.parse.urljoin(url, location)
+    if not target.startswith(("http:", "https:")):
+        return ""
+    if why := _why_not(target):
+        raise SourceError(f"{_shown(url)} sends us to {_shown(target)}, which {why}")
+    return target
 
 
 def _why_not(url: str) -> str:
@@ -71,16 +86,3 @@ def _shown(url: str) -> str:
     scheme, _, rest = url.partition("://")
     host, slash, path = rest.partition("?")[0].partition("/")
     return f"{scheme}://{host.rpartition('@')[2]}{slash}{path}"
-
-
-class _SafeRedirect(urllib.request.HTTPRedirectHandler):
-    max_redirections = 5
-
-    def redirect_request(
-        self, req: urllib.request.Request, fp: IO[bytes], code: int, msg: str, headers: HTTPMessage, newurl: str
-    ) -> urllib.request.Request | None:
-        """Raises SourceError for an address that could not have been typed."""
-        if why := _why_not(newurl):
-            fp.close()
-            raise SourceError(f"{_shown(req.full_url)} sends us to {_shown(newurl)}, which {why}")
-        return super().redirect_request(req, fp, code, msg, headers, newurl)

@@ -1,4 +1,4 @@
-"""Why a server gave no answer, in words of ours: for aiohttp, urllib, ssl and the system alike.
+"""Why a server gave no answer, in words of ours: for aiohttp, ssl and the system alike.
 
 No text of a foreign exception is passed on. Client libraries put addresses into theirs, a proxy's among them, and such
 an address may hold a password. What happened is told from the exception's class and number.
@@ -8,43 +8,52 @@ from __future__ import annotations
 
 import errno
 import http
-import http.client
 import os
-import re
 import socket
 import ssl
-import urllib.error
 
 from gitfed.edges import address
 
 _NO_WAY = frozenset({errno.EHOSTUNREACH, errno.ENETUNREACH, errno.EHOSTDOWN, errno.ENETDOWN})
-_TUNNEL = re.compile(r"Tunnel connection failed: (\d{3})\b")
-"""http.client tells a proxy's refusal as an OSError without a number, in these words and the proxy's own."""
 
 
 def why(error: BaseException, server: str = "the server") -> str:
     """`server` is how the message calls it."""
-    error = _inside(error)
-    if isinstance(error, address.NotContacted):
-        return str(error)
+    raised = inner(error)
+    if isinstance(raised, address.NotContacted):
+        return str(raised)
     if (untrusted := certificate(error)) is not None:
         return f"{server}: its certificate is not trusted: {untrusted}"
-    if type(error).__module__.startswith("aiohttp.") and (told := _of_aiohttp(error, server)):
+    if _is_of_aiohttp(error) and (told := _of_aiohttp(error, server)):
         return told
-    if isinstance(error, ValueError | http.client.InvalidURL):
+    if isinstance(raised, ValueError):
         return f"the address of {server}, or of its proxy, is not valid"
-    if isinstance(error, http.client.LineTooLong) or (
-        isinstance(error, http.client.BadStatusLine) and not isinstance(error, ConnectionError)
-    ):
-        return f"{server}: its answer is not HTTP"
-    if isinstance(error, http.client.IncompleteRead):
-        return f"{server} cut the connection"
-    return _of_the_system(getattr(error, "os_error", None) or error, server)
+    return _of_the_system(raised, server)
+
+
+def inner(error: BaseException) -> BaseException:
+    """What the system or the ssl module raised, where aiohttp wrapped it; a ConnectionError where that has classes of
+    its own for a connection's end."""
+    raised = getattr(error, "os_error", None)
+    if isinstance(raised, BaseException):
+        return raised
+    if not _is_of_aiohttp(error):
+        return error
+    import aiohttp  # not small, and loaded already: it raised this
+
+    if isinstance(error, aiohttp.ServerDisconnectedError | aiohttp.ClientPayloadError):
+        return ConnectionResetError()
+    # Its ClientOSError repeats the number alone, and OpenSSL's numbers are not the system's.
+    return error.__cause__ if isinstance(error.__cause__, OSError) else error
+
+
+def _is_of_aiohttp(error: BaseException) -> bool:
+    return type(error).__module__.startswith("aiohttp.")
 
 
 def _of_aiohttp(error: BaseException, server: str) -> str:
     """ "" for what it shares with others."""
-    import aiohttp  # not small, and loaded already: it raised this
+    import aiohttp
 
     if isinstance(error, aiohttp.ClientHttpProxyError):
         proxy = error.request_info.real_url
@@ -53,21 +62,17 @@ def _of_aiohttp(error: BaseException, server: str) -> str:
         return _of_the_system(error.os_error, f"the proxy {error.host}:{error.port}")
     if isinstance(error, aiohttp.ClientResponseError):
         return f"{server}: its answer is not HTTP"
-    if isinstance(error, aiohttp.ServerDisconnectedError | aiohttp.ClientPayloadError):
-        return f"{server} cut the connection"
     return ""
 
 
 def certificate(error: BaseException | None) -> str | None:
     """What is wrong with the server's certificate ("Hostname mismatch, …", "self-signed certificate"); None for other
-    errors. aiohttp and urllib wrap the ssl module's exception; its words are OpenSSL's and name the certificate only.
+    errors. aiohttp wraps the ssl module's exception; its words are OpenSSL's and name the certificate only.
     """
     while error is not None:
-        inner = getattr(error, "certificate_error", None) or getattr(error, "os_error", None)
-        if isinstance(error, urllib.error.URLError):
-            inner = error.reason
-        if isinstance(inner, BaseException) and inner is not error:
-            error = inner
+        wrapped = getattr(error, "certificate_error", None) or getattr(error, "os_error", None)
+        if isinstance(wrapped, BaseException) and wrapped is not error:
+            error = wrapped
         elif isinstance(error, ssl.SSLCertVerificationError):
             return str(getattr(error, "verify_message", "") or "it cannot be verified")
         else:
@@ -96,14 +101,6 @@ def status_text(status: int) -> str:
         return str(status)
 
 
-def _inside(error: BaseException) -> BaseException:
-    """What urllib wrapped; a name that leads nowhere of use, whoever wrapped it."""
-    if isinstance(error, urllib.error.URLError) and isinstance(error.reason, BaseException):
-        error = error.reason
-    refused = getattr(error, "os_error", None)
-    return refused if isinstance(refused, address.NotContacted) else error
-
-
 def _of_the_system(error: BaseException, server: str) -> str:
     if isinstance(error, address.ProxyRefused):
         return f"{server}: {error}"
@@ -122,6 +119,4 @@ def _of_the_system(error: BaseException, server: str) -> str:
         return f"{server}: no connection over TLS ({tls_reason(error)})"
     if isinstance(error, OSError) and error.errno is not None:
         return f"{server}: {os.strerror(error.errno)}"
-    if isinstance(error, OSError) and (tunnel := _TUNNEL.match(str(error))):
-        return f"the proxy on the way to {server} answers HTTP {status_text(int(tunnel[1]))}"
     return f"{server}: {type(error).__name__}"

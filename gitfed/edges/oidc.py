@@ -12,17 +12,18 @@ import hashlib
 import hmac
 import ssl
 import time
+import urllib.parse
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import aiohttp
 import jwt
 import orjson
 import yarl
 
 from gitfed.edges import no_answer, resolve
+from gitfed.edges.http import NoAnswer, Request, client
 from gitfed.errors import IdentityError, IdentityUnreachable, UsageError
 
 ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA")
@@ -66,25 +67,19 @@ class _Keys:
 
 
 class Issuer:
-    """Use from one event loop; `close` at the end."""
+    """Use from one event loop."""
 
     def __init__(self, settings: OidcSettings) -> None:
         """Raises UsageError for settings that cannot be used."""
         self.settings = settings
         self._url = _checked(settings.issuer)
         self._context = _context(settings.authority)
-        self._http: aiohttp.ClientSession | None = None
         self._keys = _Keys()
         self._asking = asyncio.Lock()
         self._document: tuple[float, dict[str, Any]] | None = None
         self._silent: tuple[float, str] | None = None
         """When the issuer did not say where its endpoints are, and why."""
         self._exchanges = asyncio.Semaphore(_MOST_EXCHANGES)
-
-    async def close(self) -> None:
-        http, self._http = self._http, None
-        if http is not None:
-            await http.close()
 
     def may_be_ours(self, token: str) -> bool:
         """Whether a token says that it comes from this issuer. Nothing of it is believed yet."""
@@ -247,27 +242,22 @@ class Issuer:
 
     async def _ask(self, method: str, url: yarl.URL, form: Mapping[str, str] | None = None) -> dict[str, Any]:
         """Raises IdentityUnreachable; IdentityError where a form is refused."""
-        if self._http is None:
-            connector = aiohttp.TCPConnector(resolver=resolve.Checked(), ssl=self._context, limit=4)
-            self._http = aiohttp.ClientSession(connector=connector, trust_env=True)
+        headers = {"Accept": "application/json"}
+        body = None
+        if form is not None:
+            headers["Content-Type"] = "application/x-www-form-urlencoded"
+            body = urllib.parse.urlencode(form).encode()
+        request = Request(str(url), self._context, method, headers, body, silence=_TIMEOUT, total=_TIMEOUT)
         try:
-            async with (
-                asyncio.timeout(_TIMEOUT),
-                self._http.request(
-                    method, url, data=form, allow_redirects=False, headers={"Accept": "application/json"}
-                ) as answer,
-            ):
-                if form is not None and answer.status in (400, 401, 403):
-                    raise IdentityError(f"the issuer refuses the code: it answers {answer.status}")
-                if answer.status != 200:
-                    raise IdentityUnreachable(f"{url} answers {answer.status}")
-                content = await answer.content.read(_LARGEST + 1)
-                while len(content) <= _LARGEST and (more := await answer.content.read(_LARGEST)):
-                    content += more
-        except (aiohttp.ClientError, OSError, ValueError) as error:
-            raise IdentityUnreachable(no_answer.why(error, str(url))) from error
+            answer = await client.ask(request, most=_LARGEST)
+        except NoAnswer as error:
+            raise IdentityUnreachable(error.why(str(url))) from error
+        if form is not None and answer.status in (400, 401, 403):
+            raise IdentityError(f"the issuer refuses the code: it answers {answer.status}")
+        if answer.status != 200:
+            raise IdentityUnreachable(f"{url} answers {answer.status}")
         try:
-            document = orjson.loads(content[: _LARGEST + 1])
+            document = orjson.loads(answer.body)
         except ValueError as error:
             raise IdentityUnreachable(f"{url} answers no JSON") from error
         if not isinstance(document, dict):

@@ -1,7 +1,7 @@
 """Names for aiohttp's connections: resolved to the addresses that may be contacted (`address`), and to no others.
 
 The answer is what is connected to, so a name cannot stand for another machine a moment later. A literal address never
-comes to a resolver; whoever has a URL asks `check_host` first.
+comes to a resolver: `edges.http` looks at it where its socket is opened. Whoever has a URL may ask `check_host` before.
 """
 
 from __future__ import annotations
@@ -31,6 +31,23 @@ class Checked(abc.AbstractResolver):
 
     async def close(self) -> None:
         await self._inner.close()
+
+
+class Inline(abc.AbstractResolver):
+    """Looks a name up while the loop waits: for one with nobody else to serve. The usual way leaves a thread behind
+    that a program waits for at its end, as long as the look-up takes."""
+
+    async def resolve(
+        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
+    ) -> list[abc.ResolveResult]:
+        found = socket.getaddrinfo(host, port, family=family, type=socket.SOCK_STREAM)
+        return [
+            abc.ResolveResult(hostname=host, host=str(at[0]), port=port, family=kind, proto=protocol, flags=0)
+            for kind, _, protocol, _, at in found
+        ]
+
+    async def close(self) -> None:
+        """Nothing is held."""
 
 
 def check_host(host: str) -> str:

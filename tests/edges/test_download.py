@@ -15,18 +15,20 @@ PLACES = {
     "/away": "http://rules.example.com/x.yaml",
     "/file": "file:///etc/passwd",
     "/there": "/rules.yaml",
+    "/spaced": "/r%75les.yaml?of=a b\xe9",
     "/round": "/round",
 }
 
 
 class _Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
-        path = self.path.partition("?")[0]
+        path, _, query = self.path.partition("?")
+        assert query in ("", "token=secret", "of=a%20b%E9"), query
         if path in PLACES:
             self.send_response(302)
             self.send_header("Location", PLACES[path])
             self.end_headers()
-        elif path == "/rules.yaml":
+        elif path in ("/rules.yaml", "/r%75les.yaml"):
             self.send_response(200)
             self.end_headers()
             self.wfile.write(b"a: 1\n" * 1000)
@@ -52,6 +54,7 @@ def test_a_file_is_fetched_up_to_its_limit(server: str) -> None:
     assert download.fetch(f"{server}/rules.yaml", most=10_000) == b"a: 1\n" * 1000
     assert len(download.fetch(f"{server}/rules.yaml", most=100)) == 101
     assert download.fetch(f"{server}/there", most=10_000) == b"a: 1\n" * 1000
+    assert download.fetch(f"{server}/spaced", most=10_000) == b"a: 1\n" * 1000
 
 
 @pytest.mark.parametrize(

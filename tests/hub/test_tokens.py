@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import contextlib
 import socket
 import time
 from collections.abc import Mapping
@@ -26,14 +25,10 @@ from tests.hub.stage import get, policy, staged, user
 
 
 async def _said(forge: Forge, token: str, **settings: Any) -> oidc.OidcIdentity | str:
-    with contextlib.ExitStack():
-        issuer = oidc.Issuer(forge.settings(**settings))
-        try:
-            return await issuer.identity(token)
-        except IdentityError as error:
-            return error.message
-        finally:
-            await issuer.close()
+    try:
+        return await oidc.Issuer(forge.settings(**settings)).identity(token)
+    except IdentityError as error:
+        return error.message
 
 
 async def test_a_token_says_name_and_groups() -> None:
@@ -116,7 +111,6 @@ async def test_a_new_key_of_the_issuer_is_found_and_strangers_cannot_hammer_it(m
         monkeypatch.setattr(oidc, "_AGAIN", 0.0)
         found = await asked.identity(forge.token(key=forge.keys["k2"], kid="k2", algorithm="RS256"))
         assert found.name == "ann"
-        await asked.close()
 
 
 async def test_an_issuer_that_gives_no_answer_is_not_the_callers_fault() -> None:
@@ -126,7 +120,6 @@ async def test_an_issuer_that_gives_no_answer_is_not_the_callers_fault() -> None
         asked = oidc.Issuer(forge.settings())
         with pytest.raises(IdentityUnreachable):
             await asked.identity(token)
-        await asked.close()
 
 
 @pytest.mark.parametrize("host", ["169.254.169.254", "[::ffff:169.254.169.254]", "metadata.example.com"])
@@ -144,11 +137,8 @@ async def test_keys_are_not_fetched_from_where_a_cloud_keeps_credentials(
     async with issuer.running() as forge:
         forge.document["jwks_uri"] = f"https://{host}/keys"
         asking = oidc.Issuer(forge.settings())
-        try:
-            with pytest.raises(IdentityUnreachable, match="a link-local or metadata address, which is not contacted"):
-                await asking.identity(forge.token())
-        finally:
-            await asking.close()
+        with pytest.raises(IdentityUnreachable, match="a link-local or metadata address, which is not contacted"):
+            await asking.identity(forge.token())
     assert ("metadata.example.com" in asked) == (host == "metadata.example.com")
 
 

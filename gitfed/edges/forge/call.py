@@ -10,20 +10,18 @@ from __future__ import annotations
 import json
 import ssl
 import time
-import urllib.error
 import urllib.parse
-import urllib.request
 from collections.abc import Iterator, Mapping
-from email.message import Message
-from http.client import HTTPException
 from typing import Any
 
 from gitfed import __version__
-from gitfed.edges import https, no_answer
+from gitfed.edges.http import Answer, NoAnswer, Request, blocking
 from gitfed.errors import ForgeError, ForgeUnreachable, UsageError
 
-_TIMEOUT = 30.0
+_SILENCE = 30.0
+_TOTAL = 300.0
 _LARGEST = 16 * 1024 * 1024
+_LARGEST_REFUSAL = 4096
 _MOST_PAGES = 100
 _AGAIN = (1.0, 4.0)
 """Seconds before another try of a call that the forge was too busy for; longer waits that it asks for are an error."""
@@ -44,8 +42,7 @@ class ForgeClient:
         self._again = again
         self._headers = {"User-Agent": f"gitfed/{__version__}", "Accept": "application/json", **headers}
         self._hidden = [value.split(" ")[-1] for name, value in headers.items() if name in _SECRET]
-        context = ssl.create_default_context()
-        self._opener = https.opener(context, https.NoRedirect())
+        self._context = ssl.create_default_context()
 
     def get(self, path: str) -> Any:
         return self._call("GET", path, None)[0]
@@ -71,7 +68,7 @@ class ForgeClient:
             raise ForgeError(f"{self.api} sends us to another server")
         return url.removeprefix(self.api)
 
-    def _call(self, method: str, path: str, body: Mapping[str, Any] | None) -> tuple[Any, Message]:
+    def _call(self, method: str, path: str, body: Mapping[str, Any] | None) -> tuple[Any, Mapping[str, str]]:
         for wait in (*self._again, None):
             try:
                 return self._once(method, path, body)
@@ -83,30 +80,27 @@ class ForgeClient:
                 time.sleep(max(wait, asked or 0))
         raise AssertionError("the last round returns or raises")
 
-    def _once(self, method: str, path: str, body: Mapping[str, Any] | None) -> tuple[Any, Message]:
+    def _once(self, method: str, path: str, body: Mapping[str, Any] | None) -> tuple[Any, Mapping[str, str]]:
         where = f"{method} {self.api}{path.partition('?')[0]}"
         data = None if body is None else json.dumps(body).encode()
         headers = self._headers | ({"Content-Type": "application/json"} if data is not None else {})
-        request = urllib.request.Request(f"{self.api}{path}", data=data, method=method, headers=headers)  # noqa: S310
+        request = Request(f"{self.api}{path}", self._context, method, headers, data, silence=_SILENCE, total=_TOTAL)
         try:
-            with self._opener.open(request, timeout=_TIMEOUT) as answer:
-                content = answer.read(_LARGEST + 1)
-                found: Message = answer.headers
-        except urllib.error.HTTPError as error:
-            with error:
-                said = error.read(4096)
-            raise self._refused(where, error.code, error.headers, said) from None
-        except (OSError, HTTPException) as error:
-            raise ForgeUnreachable(f"{where}: {no_answer.why(error)}") from None
-        if len(content) > _LARGEST:
+            answer = blocking.ask(request, most=_LARGEST, of_refusal=_LARGEST_REFUSAL)
+        except NoAnswer as error:
+            raise ForgeUnreachable(f"{where}: {error.why()}") from None
+        if not answer.is_good:
+            raise self._refused(where, answer)
+        if len(answer.body) > _LARGEST:
             raise ForgeError(f"{where}: the answer is too long")
         try:
-            return (json.loads(content) if content.strip() else None), found
+            return (json.loads(answer.body) if answer.body.strip() else None), answer.headers
         except ValueError:
             raise ForgeError(f"{where}: the answer is not JSON") from None
 
-    def _refused(self, where: str, code: int, headers: Message, said: bytes) -> ForgeError:
-        text = " ".join(said.decode("utf-8", "replace").split())
+    def _refused(self, where: str, answer: Answer) -> ForgeError:
+        code, headers = answer.status, answer.headers
+        text = " ".join(answer.body.decode("utf-8", "replace").split())
         for secret in self._hidden:
             text = text.replace(secret, "***")
         text = "".join(letter if letter.isprintable() else "?" for letter in text)[:300]
@@ -135,7 +129,7 @@ def _next(link: str) -> str:
     return ""
 
 
-def _is_limited(code: int, headers: Message, said: str) -> bool:
+def _is_limited(code: int, headers: Mapping[str, str], said: str) -> bool:
     """GitHub: "Rate limits for the REST API": 403 stands for both, a limit and a missing right."""
     if code == 429:
         return True
@@ -143,7 +137,7 @@ def _is_limited(code: int, headers: Message, said: str) -> bool:
     return code == 403 and (spent or _SECONDARY in said.lower())
 
 
-def _seconds(headers: Message, said: str) -> float:
+def _seconds(headers: Mapping[str, str], said: str) -> float:
     """`Retry-After` in seconds; else until the limit is new, if it is used up; else a minute after GitHub's secondary
     limit, as it asks for; a date or nothing counts as a second."""
     text = headers.get("Retry-After", "")

@@ -10,19 +10,17 @@ import base64
 import json
 import ssl
 import time
-import urllib.error
-import urllib.request
 from dataclasses import dataclass, field
 from datetime import datetime
-from http.client import HTTPException
 from pathlib import Path
 from typing import Any
 
-from gitfed.edges import https, no_answer
+from gitfed.edges import no_answer
 from gitfed.edges.git import git_errors
+from gitfed.edges.http import NoAnswer, Request, blocking
 from gitfed.errors import SourceError, SourceUnreachable
 
-_TIMEOUT = 30.0
+_SECONDS = 30.0
 _LARGEST = 64 * 1024
 _EARLY = 300.0
 """Seconds before its end from which on a token is not used any more: a fetch takes its time."""
@@ -51,35 +49,36 @@ def installation_token(
         raise SourceError(f"githubAppBaseURL {base} is no https URL")
     if not installation.isdecimal():
         raise SourceError("githubAppInstallationID is not a number")
-    request = urllib.request.Request(  # noqa: S310 (checked above)
-        f"{base.rstrip('/')}/app/installations/{installation}/access_tokens",
-        data=b"",
-        method="POST",
-        headers={
-            "Authorization": f"Bearer {_statement(identity, key)}",
-            "Accept": "application/vnd.github+json",
-            "User-Agent": "gitfed",
-        },
-    )
+    statement = _statement(identity, key)
+    without = f"{base} gives app {identity} no token"
     try:
         context = ssl.create_default_context(cafile=authority)
-        opener = https.opener(context, https.NoRedirect())
-        with opener.open(request, timeout=_TIMEOUT) as answer:
-            content = json.loads(answer.read(_LARGEST))
+    except OSError as error:
+        raise SourceUnreachable(f"{without}: {no_answer.why(error)}") from error
+    request = Request(
+        f"{base.rstrip('/')}/app/installations/{installation}/access_tokens",
+        context,
+        "POST",
+        {"Authorization": f"Bearer {statement}", "Accept": "application/vnd.github+json", "User-Agent": "gitfed"},
+        total=_SECONDS,
+    )
+    try:
+        answer = blocking.ask(request, most=_LARGEST)
+    except NoAnswer as error:
+        raise SourceUnreachable(f"{without}: {error.why()}") from error
+    if not answer.is_good:
+        said = f"{without}: HTTP {answer.status}"
+        if answer.status in (429, 503):
+            wait = git_errors.retry_after(answer.headers.get("Retry-After", ""))
+            raise SourceUnreachable(said, retry_after=wait)
+        if answer.status >= 500:
+            raise SourceUnreachable(said)
+        raise SourceError(said, hint="compare app id, installation id and key")
+    try:
+        content = json.loads(answer.body)
         return Token(str(content["token"]), datetime.fromisoformat(content["expires_at"]).timestamp())
-    except urllib.error.HTTPError as error:
-        with error:
-            wait = git_errors.retry_after(error.headers.get("Retry-After", ""))
-        said = f"{base} gives app {identity} no token: HTTP {error.code}"
-        if error.code in (429, 503):
-            raise SourceUnreachable(said, retry_after=wait) from error
-        if error.code >= 500:
-            raise SourceUnreachable(said) from error
-        raise SourceError(said, hint="compare app id, installation id and key") from error
-    except (OSError, HTTPException) as error:
-        raise SourceUnreachable(f"{base} gives app {identity} no token: {no_answer.why(error)}") from error
     except (ValueError, KeyError, TypeError) as error:
-        raise SourceError(f"{base} gives app {identity} no token: its answer is not GitHub's") from error
+        raise SourceError(f"{without}: its answer is not GitHub's") from error
 
 
 def _statement(identity: str, key: str) -> str:

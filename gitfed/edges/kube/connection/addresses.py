@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import urllib.request
-from collections.abc import Mapping
 from urllib.parse import SplitResult, urlsplit
 
 from gitfed import errors
@@ -57,22 +55,3 @@ def _odd_address(cluster: str, where: str) -> errors.CredentialsError:
         f"cluster {cluster}: {where}: the server's address must be scheme://host:port[/path] and nothing else",
         cluster=cluster,
     )
-
-
-def proxy_of_environment(server: str, environment: Mapping[str, str]) -> str | None:
-    """HTTPS_PROXY and NO_PROXY as kubectl reads them: never for this machine's own addresses."""
-    scheme, host, port = origin(server)
-    proxies = {
-        name.lower().removesuffix("_proxy"): value
-        for name, value in environment.items()
-        if name.lower().endswith("_proxy")
-    }
-    proxy = proxies.get(scheme)
-    if not proxy or is_loopback(host):
-        return None
-    bypass = urllib.request.proxy_bypass_environment(f"{host}:{port}", proxies)  # type: ignore[attr-defined]
-    return None if bypass else proxy
-
-
-def is_loopback(host: str) -> bool:
-    return host in ("localhost", "::1") or host.startswith("127.")

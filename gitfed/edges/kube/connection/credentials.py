@@ -28,6 +28,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gitfed import errors
+from gitfed.edges.http import proxies
 from gitfed.edges.kube.connection import addresses, kubeconfig, tokens
 from gitfed.edges.kube.connection.client_settings import ClientSettings
 from gitfed.model.keys import CONTEXT, IN_CLUSTER
@@ -334,11 +335,11 @@ def _warnings(cluster: str, server: str, insecure: bool, stated: str) -> tuple[s
     scheme, host, _ = addresses.origin(server)
     if insecure:
         found.append(f"cluster {cluster}: the server's certificate is not checked ({stated})")
-    if scheme == "http" and not addresses.is_loopback(host):
+    if scheme == "http" and not proxies.is_loopback(host):
         found.append(f"cluster {cluster}: credentials travel in clear to {server}")
     return tuple(found)
 
 
 def _settings(server: str, proxy: str, environment: Mapping[str, str] | None = None) -> ClientSettings:
     asked = os.environ if environment is None else environment
-    return ClientSettings(host=server, proxy=proxy or addresses.proxy_of_environment(server, asked))
+    return ClientSettings(host=server, proxy=proxy or proxies.of_environment(server, asked))
