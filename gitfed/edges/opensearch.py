@@ -22,6 +22,7 @@ import aiohttp
 import orjson
 
 from gitfed.edges import resolve
+from gitfed.edges.http import client
 from gitfed.errors import SearchStoreError
 from gitfed.model.declared.search import OpenSearchConfig
 
@@ -168,7 +169,7 @@ def _connection(library: Any) -> Any:
             self.session = aiohttp.ClientSession(
                 headers=self.headers,
                 cookie_jar=aiohttp.DummyCookieJar(),
-                connector=aiohttp.TCPConnector(limit=4, resolver=resolve.Checked(), ssl=self._ssl_context or True),
+                connector=client.connector(self._ssl_context or True, limit=4),
                 middlewares=(_no_redirects,),
                 trust_env=False,
             )

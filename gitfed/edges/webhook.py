@@ -33,6 +33,7 @@ import yarl
 from aiohttp import abc
 
 from gitfed.edges import no_answer, pod, resolve
+from gitfed.edges.http import client
 from gitfed.errors import WebhookError, WebhookUnreachable
 from gitfed.model.base import Body
 from gitfed.model.webhook import GROUP, Webhook, WebhookQuestion
@@ -153,16 +154,8 @@ class WebhookClient:
 
     def _session(self) -> aiohttp.ClientSession:
         if self._http is None:
-            connector = aiohttp.TCPConnector(
-                limit=0, limit_per_host=_CONNECTIONS, resolver=resolve.Checked(self._resolver)
-            )
-            self._http = aiohttp.ClientSession(
-                connector=connector,
-                timeout=aiohttp.ClientTimeout(total=None, connect=_CONNECT),
-                cookie_jar=aiohttp.DummyCookieJar(),
-                auto_decompress=False,
-                trust_env=False,
-            )
+            connector = client.connector(resolver=self._resolver, limit_per_host=_CONNECTIONS)
+            self._http = client.session(connector, aiohttp.ClientTimeout(total=None, connect=_CONNECT))
         return self._http
 
     def _context(self, webhook: Webhook) -> ssl.SSLContext:

@@ -18,6 +18,7 @@ import orjson
 import yarl
 
 from gitfed.edges import no_answer, resolve
+from gitfed.edges.http import client
 from gitfed.edges.notify import NotificationTarget
 from gitfed.errors import DeliveryError
 
@@ -32,15 +33,8 @@ async def send(target: NotificationTarget, events: Sequence[Mapping[str, Any]]) 
     headers = {"Content-Type": "application/cloudevents+json; charset=UTF-8"}
     if target.token:
         headers["Authorization"] = f"Bearer {target.token}"
-    connector = aiohttp.TCPConnector(limit=1, resolver=resolve.Checked(), ssl=_context(target))
     timeout = aiohttp.ClientTimeout(total=_ANSWER, connect=_CONNECT)
-    async with aiohttp.ClientSession(
-        connector=connector,
-        timeout=timeout,
-        cookie_jar=aiohttp.DummyCookieJar(),
-        auto_decompress=False,
-        trust_env=False,
-    ) as session:
+    async with client.session(client.connector(_context(target), limit=1), timeout) as session:
         for event in events:
             await _post(session, target, url, headers, event)
             yield str(event["id"])

@@ -10,6 +10,7 @@ import aiohttp
 
 from gitfed import errors
 from gitfed.edges import no_answer, resolve, socks
+from gitfed.edges.http import client
 from gitfed.edges.kube.connection.client_settings import ClientSettings
 from gitfed.edges.kube.leases.fence import Fence
 from gitfed.model.base import ClusterName
@@ -35,19 +36,12 @@ async def connector(
         host = urlsplit(server).hostname or ""
         if why := resolve.check_host(host):
             raise errors.CredentialsError(f"cluster {cluster}: {source}: {host} is {why}", cluster=cluster)
-    # No limit: watches hold connections of their own beside the `concurrency` requests.
-    sockets: dict[str, Any] = {
-        "limit": 0,
-        "ssl": context,
-        "socket_factory": fence.open_socket if fence else None,
-    }
     options: dict[str, Any] = {}
     if settings.tls_server_name:
         options["server_hostname"] = settings.tls_server_name
     if settings.proxy_headers:
         options["proxy_headers"] = settings.proxy_headers
-    if proxy and socks.is_one(proxy):
-        return socks.Connector(proxy, **sockets), options
-    if proxy:
+    if proxy and not socks.is_one(proxy):
         options["proxy"] = proxy
-    return aiohttp.TCPConnector(resolver=resolve.Checked(), **sockets), options
+    # No limit: watches hold connections of their own beside the `concurrency` requests.
+    return client.connector(context, by=proxy, opens=fence.open_socket if fence else None), options
