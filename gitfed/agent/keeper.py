@@ -116,8 +116,8 @@ class Keeper:
         ours = [name for name in (*change.set, *change.gone) if name.startswith(values.OBJECT)]
         if ours or before is None or before.rules != setup.rules or before.kinds != setup.kinds:
             self._follow(setup, ours)
-        said = (name.startswith((values.SHARING, values.ARRIVING)) for name in (*change.set, *change.gone))
-        if values.SHARING in self.heard.values and (self._begun_anew or any(said)):
+        shared = (name.startswith((values.SHARING, values.ARRIVING)) for name in (*change.set, *change.gone))
+        if values.SHARING in self.heard.values and (self._begun_anew or any(shared)):
             self._share(self.member)
         self._begun_anew = False
         for name, value in change.set.items():
@@ -181,9 +181,9 @@ class Keeper:
                 self._wanted.pop(key, None)
                 continue
             wanted = values.WANTED.read(value)
-            known = self._wanted.get(key)
-            if known is not None and known[0].digest == wanted.digest and known[0].binding == wanted.binding:
-                self._wanted[key] = (wanted, known[1])
+            before = self._wanted.get(key)
+            if before is not None and before[0].digest == wanted.digest and before[0].binding == wanted.binding:
+                self._wanted[key] = (wanted, before[1])
             else:
                 self._wanted[key] = (wanted, wanted.manifest(key, self.cluster, self._body(wanted.digest)))
         rendered = {key: (manifest,) for key, (_, manifest) in self._wanted.items()}
@@ -259,9 +259,9 @@ class Keeper:
             self._verdicts.note(key, body)
         return self._assessor.assess(cluster, key, body)
 
-    def _judged(self, key: ObjectKey, body: Body, said: collect.Collected) -> None:
+    def _judged(self, key: ObjectKey, body: Body, verdict: collect.Collected) -> None:
         """A script that runs here said of this body how healthy the copy is."""
-        if self.member is not None and self._assessor.judge(self.cluster, key, body, said):
+        if self.member is not None and self._assessor.judge(self.cluster, key, body, verdict):
             self.member.view.compare_again([key])
 
     def _changed(self, cluster: ClusterName, key: ObjectKey) -> None:
@@ -345,16 +345,16 @@ class Keeper:
             if (seen is not None and seen.matches == manifest.digest) or self._right.get(key) == (manifest, version):
                 continue
             suspects[key] = repairs.Suspect(wanted, manifest, seen)
-        if any(retain.has_rule(one.rendered.body, interpreter) for one in suspects.values()):
-            found = await asyncio.to_thread(repairs.find, suspects, live, interpreter)
+        if any(retain.has_rule(suspect.rendered.body, interpreter) for suspect in suspects.values()):
+            needed = await asyncio.to_thread(repairs.find, suspects, live, interpreter)
         else:
-            found = repairs.find(suspects, live, interpreter)
+            needed = repairs.find(suspects, live, interpreter)
         if self.connected or member is not self.member or member.worker is None:
             return
-        for key in suspects.keys() - found.keys():
+        for key in suspects.keys() - needed.keys():
             if (seen := suspects[key].live) is not None:
                 self._right[key] = (suspects[key].rendered, seen.resource_version)
-        self._list.repair(found, member.worker)
+        self._list.repair(needed, member.worker)
 
     def _may_repair(self, key: ObjectKey, wanted: Wanted) -> bool:
         if wanted.repair:
@@ -366,9 +366,9 @@ class Keeper:
 
     async def asked(self, what: str, about: Any) -> Any:
         """Raises LinkError."""
-        said = await questions.answer(self.member, what, about)
+        answer = await questions.answer(self.member, what, about)
         self._tell(everything=what == questions.LOOK_ANEW)
-        return said
+        return answer
 
 
 def declared_in(setup: Setup, name: ClusterName) -> Cluster:
@@ -376,12 +376,12 @@ def declared_in(setup: Setup, name: ClusterName) -> Cluster:
     if setup.declared is None:
         return declared(name, setup.models)
     try:
-        found = Cluster.model_validate(setup.declared)
+        cluster = Cluster.model_validate(setup.declared)
     except ValidationError as error:
         raise errors.LinkError(f"the Cluster file of {name} is of a form that this agent does not know") from error
-    if found.metadata.name != name:
-        raise errors.LinkError(f"the Cluster file of {found.metadata.name} in place of that of {name}", final=True)
-    return found
+    if cluster.metadata.name != name:
+        raise errors.LinkError(f"the Cluster file of {cluster.metadata.name} in place of that of {name}", final=True)
+    return cluster
 
 
 def _way_to(setup: Setup, name: ClusterName) -> object:

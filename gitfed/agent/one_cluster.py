@@ -35,7 +35,7 @@ class OneCluster:
     @property
     def failed(self) -> bool:
         """Whether something ended that should not."""
-        return any(one.done() for one in self.tasks)
+        return any(task.done() for task in self.tasks)
 
     async def end(self) -> None:
         """What is under way is finished first, and told."""

@@ -24,8 +24,8 @@ async def answer(member: Member | None, what: str, about: Any) -> Any:
     elif what == LOOK_ANEW:
         await member.look_anew(_keys(about))
     elif what == "stuck":
-        found = await member.workloads.stuck(datetime.fromisoformat(str(about)))
-        return values.STUCK.json([(key, count, one) for key, (count, one) in found.items()])
+        stuck = await member.workloads.stuck(datetime.fromisoformat(str(about)))
+        return values.STUCK.json([(key, count, workload) for key, (count, workload) in stuck.items()])
     elif what == "load":
         return values.LOADS.json(list((await member.workloads.load(values.LOAD_QUESTIONS.read(about))).items()))
     elif what in ("hold", "release", "retry"):
@@ -43,4 +43,4 @@ async def answer(member: Member | None, what: str, about: Any) -> Any:
 def _keys(about: Any) -> list[ObjectKey]:
     if not isinstance(about, list):
         raise errors.LinkError("a question about no objects")
-    return [ObjectKey(*map(str, one)) for one in about if isinstance(one, list) and len(one) == 4]
+    return [ObjectKey(*map(str, parts)) for parts in about if isinstance(parts, list) and len(parts) == 4]

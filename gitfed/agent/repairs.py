@@ -33,8 +33,11 @@ def find(
     suspects: Mapping[ObjectKey, Suspect], cluster: ClusterLive, interpreter: Interpreter
 ) -> dict[ObjectKey, Change]:
     """The repairs of these. Scripts may be asked."""
-    found = {key: _of(one.rendered, one.wanted, one.live, cluster, interpreter) for key, one in suspects.items()}
-    return {key: change for key, change in found.items() if change is not None}
+    repairs = {
+        key: _of(suspect.rendered, suspect.wanted, suspect.live, cluster, interpreter)
+        for key, suspect in suspects.items()
+    }
+    return {key: change for key, change in repairs.items() if change is not None}
 
 
 def _of(

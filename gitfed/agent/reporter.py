@@ -120,12 +120,16 @@ class Reporter:
         return bool(news)
 
     def _tell_endpoints(self, station: Station) -> None:
-        own = {values.of(values.OWN_SLICE, slices.key_of(one)): one for found in station.own.values() for one in found}
+        own = {
+            values.of(values.OWN_SLICE, slices.key_of(own_slice)): own_slice
+            for own_slices in station.own.values()
+            for own_slice in own_slices
+        }
         for name in self._own_slices.keys() - own.keys():
             self._drop(name)
-        for name, one in own.items():
-            if self._own_slices.get(name) is not one:
-                self._put(name, values.SLICES.json(one))
+        for name, own_slice in own.items():
+            if self._own_slices.get(name) is not own_slice:
+                self._put(name, values.SLICES.json(own_slice))
         self._own_slices = own
         self._put(values.SHARED, values.SHAREDS.json(Shared(tuple(sorted(station.names)), station.fresh)))
         if self._stirred == (station, station.stirred):

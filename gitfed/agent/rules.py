@@ -37,15 +37,15 @@ class AskedAtTheHub:
 
 def interpreter(rules: Iterable[Rule], told: Mapping[str, Any]) -> Interpreter:
     """`told`: values of the slice, the texts of scripts among them. Raises LinkError for one that is missing."""
-    asked: list[Rule] = []
+    at_the_hub: list[Rule] = []
     scripted: dict[str, dict[tuple[str, str, Operation], tuple[Script, ...]]] = {}
     for rule in rules:
         if not rule.scripts:
-            asked.append(rule)
+            at_the_hub.append(rule)
             continue
         scripts = tuple(at.script(_text(at.digest, told)) for at in rule.scripts)
         scripted.setdefault(rule.source, {})[rule.api_version, rule.kind, _operation(rule.operation)] = scripts
-    return interpreters.of_scripts(scripted, (AskedAtTheHub(asked), Native(), Conditions()))
+    return interpreters.of_scripts(scripted, (AskedAtTheHub(at_the_hub), Native(), Conditions()))
 
 
 def _operation(name: str) -> Operation:

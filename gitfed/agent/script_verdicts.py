@@ -62,10 +62,10 @@ class ScriptVerdicts:
                 del self._pending[key]
             if not self._pending:
                 self._wake.clear()
-            found = await asyncio.to_thread(_health_of, interpreter, list(bodies.values()))
+            verdicts = await asyncio.to_thread(_health_of, interpreter, list(bodies.values()))
             if interpreter is self._interpreter:
-                for (key, body), said in zip(bodies.items(), found, strict=True):
-                    self._judged(key, body, said)
+                for (key, body), verdict in zip(bodies.items(), verdicts, strict=True):
+                    self._judged(key, body, verdict)
 
 
 def _health_of(interpreter: Interpreter, bodies: list[Body]) -> list[collect.Collected]:

@@ -65,8 +65,8 @@ async def run(options: AgentOptions, *, started: Callable[[int], None] = lambda 
         try:
             either: set[asyncio.Future[Any]] = {stop, *kept.tasks}
             done, _ = await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
-            for one in done:
-                one.result()
+            for task in done:
+                task.result()
         finally:
             log.info("stopping: what is under way is finished first")
             await kept.end()

@@ -60,17 +60,17 @@ class WorkList:
         open_before, self.open = self.open, {}
         self.repairs.clear()
         for key, value in self._told.items():
-            known = before.get(key)
-            if known is not None and told_before[key] is value:
-                task = known  # while a roll-out goes on, each list has most of the one before
+            old = before.get(key)
+            if old is not None and told_before[key] is value:
+                task = old  # while a roll-out goes on, each list has most of the one before
             else:
                 task = task_of(key, value)
             self.tasks[key] = task
-            if known == task and key in open_before:
+            if old == task and key in open_before:
                 self.open[key] = open_before[key]
-            elif known != task:
+            elif old != task:
                 self._tried.discard(key)
-                bodies = {one: body(one) for one in task.bodies}
+                bodies = {digest: body(digest) for digest in task.bodies}
                 self.open[key] = task.change(self._cluster, bodies, member.view.get(key))
         entries = [values.ENTRIES.read(value) for value in _of(heard, values.ENTRY).values()]
         self.number = number
@@ -81,18 +81,18 @@ class WorkList:
             self._submit(member.worker, entries, list(_of(heard, values.FORGET)))
             member.worker.release()
 
-    def repair(self, found: dict[ObjectKey, Change], worker: Worker) -> None:
+    def repair(self, repairs: dict[ObjectKey, Change], worker: Worker) -> None:
         """These are the repairs now."""
-        known = self.repairs
-        if found.keys() != known.keys() or any(
-            one.write.rendered is not known[key].write.rendered for key, one in found.items()
+        before = self.repairs
+        if repairs.keys() != before.keys() or any(
+            change.write.rendered is not before[key].write.rendered for key, change in repairs.items()
         ):
-            self.repairs = found
+            self.repairs = repairs
             self._submit(worker)
 
     def _submit(self, worker: Worker, entries: Any = (), forget: Any = ()) -> None:
         urgent = {key for key, task in self.tasks.items() if task.urgent and key in self.open}
-        changes = [*self.open.values(), *(one for key, one in self.repairs.items() if key not in self.open)]
+        changes = [*self.open.values(), *(change for key, change in self.repairs.items() if key not in self.open)]
         worker.submit(changes, urgent, entries, forget)
         for key in [key for key in self.open if not worker.has(key)]:
             # A plan from before our own write was seen: it was dropped, and there is nothing to do.
@@ -132,5 +132,5 @@ def task_of(key: ObjectKey, value: Any) -> Task:
     return task
 
 
-def _of(found: Mapping[str, Any], what: str) -> dict[ObjectKey, Any]:
-    return {values.key_in(name): value for name, value in found.items() if name.startswith(what)}
+def _of(heard: Mapping[str, Any], what: str) -> dict[ObjectKey, Any]:
+    return {values.key_in(name): value for name, value in heard.items() if name.startswith(what)}

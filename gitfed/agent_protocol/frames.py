@@ -130,16 +130,16 @@ def decode(data: object) -> Frame:
     except orjson.JSONDecodeError as error:
         raise LinkError("a frame is no JSON") from error
     except ValidationError as error:
-        found = error.errors(include_url=False, include_input=False, include_context=False)[0]
-        where = ".".join(map(str, found["loc"]))
-        raise LinkError(f"a frame that nobody understands: {where}: {found['msg']}") from error
+        fault = error.errors(include_url=False, include_input=False, include_context=False)[0]
+        where = ".".join(map(str, fault["loc"]))
+        raise LinkError(f"a frame that nobody understands: {where}: {fault['msg']}") from error
 
 
 def agreed(hello: Hello, *, oldest: int = OLDEST, newest: int = NEWEST) -> int:
     """The version that both sides understand. Raises LinkError, which both sides' people can act upon."""
-    found = min(newest, hello.newest)
-    if found >= max(oldest, hello.oldest):
-        return found
+    version = min(newest, hello.newest)
+    if version >= max(oldest, hello.oldest):
+        return version
     older, what = ("agent", hello.program) if hello.newest < oldest else ("hub", "the hub")
     raise LinkError(
         f"{what} is too old: the agent speaks versions {hello.oldest} to {hello.newest} of the protocol, "

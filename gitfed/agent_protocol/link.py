@@ -176,7 +176,7 @@ class Link:
         """Raises LinkError, whatever the end was."""
         self.ended.clear()
         self._alive_at = asyncio.get_running_loop().time()
-        tasks = [asyncio.create_task(one()) for one in (self._read, self._tell, self._beat, self._watch)]
+        tasks = [asyncio.create_task(loop()) for loop in (self._read, self._tell, self._beat, self._watch)]
         try:
             done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
             for task in done:

@@ -111,7 +111,7 @@ class Told:
 
     def _has_more(self, theirs: list[str]) -> bool:
         """Whether these digests tell of other keys than those that are said at once."""
-        return any(one != _NOTHING and number not in self._at_once for number, one in enumerate(theirs))
+        return any(digest != _NOTHING and number not in self._at_once for number, digest in enumerate(theirs))
 
     def complete(self) -> None:
         """All is known now: what the other side has and should not have is no more to be spared."""
@@ -221,7 +221,7 @@ class Heard:
         gone = {key for key in self._gone if key in self.values}
         if self._buckets:
             gone |= {key for key in self.values if bucket(key) in self._buckets and key not in self._set}
-        news = {key: one for key, one in self._set.items() if key not in self.values or self.values[key] != one}
+        news = {key: value for key, value in self._set.items() if key not in self.values or self.values[key] != value}
         for key in gone:
             del self.values[key]
         self.values.update(news)
@@ -287,11 +287,11 @@ def fits(key: str, text: bytes) -> bool:
 
 def digests_of(values: Mapping[str, bytes]) -> list[str]:
     """One for each bucket."""
-    found = [hashlib.sha256() for _ in range(BUCKETS)]
+    hashes = [hashlib.sha256() for _ in range(BUCKETS)]
     for key in sorted(values):
         text = values[key]
-        found[bucket(key)].update(f"{len(key)}:{key}:{len(text)}:".encode() + text)
-    return [one.hexdigest()[:32] for one in found]
+        hashes[bucket(key)].update(f"{len(key)}:{key}:{len(text)}:".encode() + text)
+    return [bucket_hash.hexdigest()[:32] for bucket_hash in hashes]
 
 
 def _text(value: Any) -> bytes:

@@ -70,9 +70,9 @@ class _As(Generic[T]):
         try:
             return self._adapter.validate_python(value)
         except ValidationError as error:
-            found = error.errors(include_url=False, include_input=False, include_context=False)[0]
-            where = ".".join(map(str, found["loc"]))
-            raise LinkError(f"{self._of.__name__}: {where}: {found['msg']}") from error
+            fault = error.errors(include_url=False, include_input=False, include_context=False)[0]
+            where = ".".join(map(str, fault["loc"]))
+            raise LinkError(f"{self._of.__name__}: {where}: {fault['msg']}") from error
 
 
 # -- down ----------------------------------------------------------------------------------------------------------
@@ -204,7 +204,7 @@ class Task:
             manifest=Wanted.of(rendered) if rendered is not None else None,
             body=canonical.digest(change.write.body) if change.write.body is not None else "",
             seen=Seen(live.uid, live.resource_version, live.ours, live.matches, live.entry) if live else None,
-            diff=tuple(replace(one, before=None, after=None) for one in change.write.diff[:3]),
+            diff=tuple(replace(difference, before=None, after=None) for difference in change.write.diff[:3]),
             move=change.move,
             replaces=change.write.replaces,
             wave=change.turn.wave,
@@ -271,8 +271,11 @@ class Sharing:
 
     def goal(self, arriving: Iterable[Any]) -> exchange.WantedSlices:
         """`arriving`: the values of this name. Raises LinkError."""
-        found = [SLICES.read(value) for value in arriving]
-        return exchange.WantedSlices({(one.namespace, one.name): one for one in found}, frozenset(self.kept))
+        arriving_slices = [SLICES.read(value) for value in arriving]
+        return exchange.WantedSlices(
+            {(endpoint_slice.namespace, endpoint_slice.name): endpoint_slice for endpoint_slice in arriving_slices},
+            frozenset(self.kept),
+        )
 
 
 @dataclass(frozen=True, slots=True)

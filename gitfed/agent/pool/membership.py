@@ -129,13 +129,13 @@ class Membership:
         """Renew, look, give and take, once."""
         await self._renew()
         try:
-            found = await self._leases.list()
+            records = await self._leases.list()
         except errors.ClusterError as error:
             self._say(error.message)
             return
         self._say("")
         now = clock()
-        self._seen.take(found, now)
+        self._seen.take(records, now)
         self._lose()
         self._stand_back(now)
         self.members = frozenset(self._living(now))
@@ -147,7 +147,7 @@ class Membership:
         for cluster, held in self._held.items():
             if cluster not in mine or held.kept.failed:
                 self._give_back(cluster)
-        free = (one for one in sorted(mine - self._held.keys()) if holders.get(one, self._me) == self._me)
+        free = (cluster for cluster in sorted(mine - self._held.keys()) if holders.get(cluster, self._me) == self._me)
         self._looks += 1
         if self._looks > _LOOKS:
             await asyncio.gather(*(self._take(cluster) for cluster in free))
@@ -157,9 +157,9 @@ class Membership:
         """Give everything back, and be no member any more."""
         for cluster in self._held:
             self._give_back(cluster)
-        while ending := [one.leaving for one in self._held.values() if one.leaving is not None]:
+        while ending := [held.leaving for held in self._held.values() if held.leaving is not None]:
             await asyncio.wait(ending, timeout=self._timing.retry)
-            if any(not one.done() for one in ending):
+            if any(not task.done() for task in ending):
                 await self._renew(presence=False)
         await self._withdraw()
 
@@ -175,7 +175,7 @@ class Membership:
 
     def _stand_back(self, now: float) -> None:
         """One that does not reach the hub leaves its share to those who do, for a while."""
-        if not self._held or any(one.kept.connected for one in self._held.values()):
+        if not self._held or any(held.kept.connected for held in self._held.values()):
             self._reached = now
             return
         others = (
@@ -183,7 +183,9 @@ class Membership:
             for name, record in self._seen.records.items()
             if name.startswith(self._members) and self._seen.holder(name, now) not in ("", self._me)
         )
-        if now - self._reached > self._timing.lease and any(one.annotations.get(CONNECTED) == "true" for one in others):
+        if now - self._reached > self._timing.lease and any(
+            record.annotations.get(CONNECTED) == "true" for record in others
+        ):
             log.warning("the hub is not reached from here, but by other members", extra={"pool": self._pool})
             self._away_until = now + _AWAY * self._timing.lease
 
@@ -191,7 +193,7 @@ class Membership:
         now = clock()
         due = now - self._timing.lease / 5
         work: list[Awaitable[None]] = [
-            self._renew_one(cluster, one) for cluster, one in self._held.items() if one.sent <= due
+            self._renew_one(cluster, held) for cluster, held in self._held.items() if held.sent <= due
         ]
         if now < self._away_until:
             work.append(self._withdraw())
@@ -200,7 +202,7 @@ class Membership:
         await asyncio.gather(*work)
 
     async def _say_present(self) -> None:
-        connected = "true" if any(one.kept.connected for one in self._held.values()) else "false"
+        connected = "true" if any(held.kept.connected for held in self._held.values()) else "false"
         name, sent = f"{self._members}{hashlib.sha256(self._me.encode()).hexdigest()[:16]}", clock()
         try:
             before = self._presence or self._seen.records.get(name)
@@ -224,7 +226,7 @@ class Membership:
 
     async def _clear_away(self, now: float) -> None:
         """What members that died long ago have said of themselves."""
-        for name in [one for one in self._seen.records if one.startswith(self._members)]:
+        for name in [name for name in self._seen.records if name.startswith(self._members)]:
             if self._seen.silent(name, now) > _FORGOTTEN * self._timing.lease:
                 try:
                     await self._leases.delete(self._seen.records[name])

@@ -15,11 +15,11 @@ class Observed:
         self.records: dict[str, LeaseRecord] = {}
         self._since: dict[str, float] = {}
 
-    def take(self, found: Mapping[str, LeaseRecord], now: float) -> None:
+    def take(self, records: Mapping[str, LeaseRecord], now: float) -> None:
         """Everything that there is, as it was read."""
-        for name in self.records.keys() - found.keys():
+        for name in self.records.keys() - records.keys():
             del self.records[name], self._since[name]
-        for record in found.values():
+        for record in records.values():
             self.note(record, now)
 
     def note(self, record: LeaseRecord, now: float) -> None:

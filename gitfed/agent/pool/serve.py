@@ -95,8 +95,8 @@ async def run(options: PoolMemberOptions, *, started: Callable[[int], None] = la
         try:
             either: set[asyncio.Future[Any]] = {stop, sharing, asking}
             done, _ = await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
-            for one in done:
-                one.result()
+            for task in done:
+                task.result()
         finally:
             log.info("stopping: what is under way is finished first")
             await ended(sharing)
@@ -114,9 +114,9 @@ def _check(options: PoolMemberOptions) -> None:
     agent = options.hub.agent()
     if agent != agent_identity.of_pool(options.pool):
         whose = agent_identity.pool_in(agent)
-        said = f"members of pool {whose}" if whose else f"the agent of cluster {agent}"
+        owner = f"members of pool {whose}" if whose else f"the agent of cluster {agent}"
         raise InputError(
-            f"{options.hub.credentials / 'tls.crt'} is for {said}, and not for pool {options.pool}",
+            f"{options.hub.credentials / 'tls.crt'} is for {owner}, and not for pool {options.pool}",
             hint=f"gitfed token create --pool {options.pool}, and gitfed register --pool {options.pool}",
         )
 
@@ -155,24 +155,29 @@ class _Member:
 
     def numbers(self) -> Iterable[health.Number]:
         held = [self._kept[name] for name in self.membership.held if name in self._kept]
-        workers = [one.keeper.member.worker for one in held if one.keeper.member is not None]
+        workers = [kept.keeper.member.worker for kept in held if kept.keeper.member is not None]
         return (
             ("gitfed_agent_pool_clusters", "gauge", "Clusters of the pool.", len(self.membership.clusters)),
             ("gitfed_agent_pool_members", "gauge", "Members that live, as seen last.", len(self.membership.members)),
             ("gitfed_agent_pool_held", "gauge", "Clusters that this member holds.", len(held)),
             ("gitfed_agent_pool_taken_total", "counter", "Clusters that it took.", self.membership.taken),
-            ("gitfed_agent_connected", "gauge", "Of those, connected to the hub.", sum(one.connected for one in held)),
+            (
+                "gitfed_agent_connected",
+                "gauge",
+                "Of those, connected to the hub.",
+                sum(kept.connected for kept in held),
+            ),
             (
                 "gitfed_agent_pending_changes",
                 "gauge",
                 "Changes that are not done.",
-                sum(one.pending for one in workers if one is not None),
+                sum(worker.pending for worker in workers if worker is not None),
             ),
             (
                 "gitfed_agent_own_repairs_total",
                 "counter",
                 "Repairs made while the hub was away.",
-                sum(one.keeper.repaired for one in self._kept.values()),
+                sum(kept.keeper.repaired for kept in self._kept.values()),
             ),
         )
 

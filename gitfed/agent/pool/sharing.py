@@ -25,7 +25,7 @@ def shares(
     # The larger shares are for those that have more already: otherwise it would move.
     ranked = sorted(mine, key=lambda member: (-len(mine[member]), member))
     share = {member: least + (place < more) for place, member in enumerate(ranked)}
-    found = {cluster: member for member, some in mine.items() for cluster in some[: share[member]]}
+    kept = {cluster: member for member, some in mine.items() for cluster in some[: share[member]]}
     open_places = [member for member in ranked for _ in range(share[member] - len(mine[member]))]
-    left = [cluster for cluster in sorted(clusters) if cluster not in found]
-    return found | dict(zip(left, open_places, strict=True))
+    left = [cluster for cluster in sorted(clusters) if cluster not in kept]
+    return kept | dict(zip(left, open_places, strict=True))
