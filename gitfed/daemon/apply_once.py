@@ -78,7 +78,7 @@ async def apply_once(
                     for name in engine.fleet.members
                     for result in engine.fleet.unfinished.failures(name)
                 )
-                + tuple(f"{one.cluster}: {one.key}: {one.reason}" for one in _refused(plan))
+                + tuple(f"{change.cluster}: {change.key}: {change.reason}" for change in _refused(plan))
                 + tuple(f"{change.cluster}: {change.key}: {change.turn.waits}" for change in engine.waiting()),
                 {
                     name: member.live().error or "not ready in time"
@@ -134,4 +134,4 @@ def _is_over(engine: Engine, plan: Plan) -> bool:
 
 def _refused(plan: Plan) -> Iterator[Change]:
     """What is not written because somebody else's object is in the way, or because it cannot be rendered."""
-    return (one for one in plan.changes or () if one.left is Left.REFUSED and not one.drift)
+    return (change for change in plan.changes or () if change.left is Left.REFUSED and not change.drift)

@@ -50,7 +50,7 @@ def of_review(
     """The roll-up first. `refused`: why a daemon would not apply the head as it is, or nothing. `problems`: what the
     head says and the base did not."""
     federation = review.head.federation
-    wrong = [one for one in problems if one.severity is Severity.ERROR]
+    wrong = [problem for problem in problems if problem.severity is Severity.ERROR]
     held = [gate for gate in review.gates if gate.held]
     totals = review.totals
     counts = ", ".join(f"{getattr(totals, name)} {name}" for name in ("create", "update", "move", "delete"))
@@ -66,11 +66,11 @@ def of_review(
     if refused and state is CommitState.SUCCESS:
         # No failure: a merge commit may bring the signature that is asked for.
         text = f"would wait: {refused}; {text}"
-    found = [CommitStatus(name_of(federation, "review"), state, text)]
+    statuses = [CommitStatus(name_of(federation, "review"), state, text)]
     if clusters:
         for name, changes in sorted(_by_cluster(review.changes).items()):
-            found.append(_of_reviewed_cluster(federation, name, changes))
-    return found
+            statuses.append(_of_reviewed_cluster(federation, name, changes))
+    return statuses
 
 
 def _of_reviewed_cluster(federation: str, cluster: ClusterName, changes: Sequence[Change]) -> CommitStatus:
@@ -116,14 +116,14 @@ def of_roll_out(
     """The roll-up first. `errors_`: what is wrong with the commit's files, which are held at an older version."""
     single = {name: _of_cluster(federation, name, progress) for name, progress in sorted(clusters.items())}
     states = [status.state for status in single.values()]
-    state = next((one for one in _WORST if one in states), CommitState.SUCCESS)
+    state = next((worst for worst in _WORST if worst in states), CommitState.SUCCESS)
     if state is CommitState.SUCCESS:
         text = f"{commit[:7]} is applied and healthy in {_count(len(clusters), 'cluster')}"
     else:
-        those = [name for name, status in single.items() if status.state is state]
-        done = sum(1 for one in states if one is CommitState.SUCCESS)
-        listed = ", ".join(those[:3]) + (f" and {len(those) - 3} more" if len(those) > 3 else "")
-        text = f"{done} of {_count(len(clusters), 'cluster')} done; {listed}: {single[those[0]].description}"
+        names = [name for name, status in single.items() if status.state is state]
+        done = states.count(CommitState.SUCCESS)
+        listed = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+        text = f"{done} of {_count(len(clusters), 'cluster')} done; {listed}: {single[names[0]].description}"
     if errors_:
         state, text = CommitState.FAILURE, f"{_count(len(errors_), 'error')}: {errors_[0]}; the rest: {text}"
     return [CommitStatus(name_of(federation), state, text), *single.values()]
@@ -155,8 +155,8 @@ def _of_cluster(federation: str, cluster: ClusterName, progress: Progress) -> Co
 
 
 def progress_of(engine: Engine, plan: Plan) -> dict[ClusterName, Progress]:
-    left = _by_cluster(one for one in plan.changes or () if one.action in _WRITES)
-    held = _by_cluster(one for one in plan.changes or () if one.left is Left.GATE)
+    left = _by_cluster(change for change in plan.changes or () if change.action in _WRITES)
+    held = _by_cluster(change for change in plan.changes or () if change.left is Left.GATE)
     limits = {gate.name: f"gate {gate.name} {gate.value}/{gate.limit}" for gate in plan.gates}
     unhealthy: dict[ClusterName, list[str]] = {}
     broken: set[ClusterName] = set()
@@ -164,24 +164,24 @@ def progress_of(engine: Engine, plan: Plan) -> dict[ClusterName, Progress]:
         unhealthy.setdefault(live.cluster, []).append(str(live.key))
         if live.health is Health.FAILED:
             broken.add(live.cluster)
-    objects = Counter(name for classes in plan.rendered.values() for one in classes for name in one.clusters)
-    found = {}
+    objects = Counter(name for classes in plan.rendered.values() for rendered in classes for name in rendered.clusters)
+    progress = {}
     for name, member in sorted(engine.fleet.members.items()):
         failures = engine.fleet.unfinished.failures(name)
         kept = engine.fleet.unfinished.kept(name)
         over = {result.key for result in (*failures, *kept)}
-        found[name] = Progress(
+        progress[name] = Progress(
             reachable=member.ready.is_set(),
             left=sum(1 for change in left.get(name, ()) if change.key not in over),
             failed=tuple(f"{result.key}: {result.message}" for result in failures),
             held=len(held.get(name, ())),
-            gates=tuple(limits[gate] for gate in dict.fromkeys(one.gate for one in held.get(name, ()))),
+            gates=tuple(limits[gate] for gate in dict.fromkeys(change.gate for change in held.get(name, ()))),
             in_use=tuple(f"{result.key} {result.message}" for result in kept),
             unhealthy=tuple(sorted(unhealthy.get(name, ()))),
             broken=name in broken,
             objects=objects[name],
         )
-    return found
+    return progress
 
 
 _WRITES = (Action.CREATE, Action.UPDATE, Action.DELETE)
@@ -234,7 +234,7 @@ class Announcer:
             self._commit, self._sent, self._done = plan.commit, {}, False
         if self._done or engine.fleet.starting():
             return
-        wrong = [one for one in plan.problems if one.severity is Severity.ERROR]
+        wrong = [problem for problem in plan.problems if problem.severity is Severity.ERROR]
         statuses = of_roll_out(plan.federation, plan.commit, progress_of(engine, plan), wrong)
         await self.say(plan.commit, statuses)
         self._done = statuses[0].state is CommitState.SUCCESS and self._sent.get(statuses[0].name) == statuses[0]
@@ -269,14 +269,14 @@ class Announcer:
             return
         open_ones = [status for status in self._sent.values() if status.state is CommitState.PENDING]
         text = f"overtaken by {successor[:7]} before it was everywhere"
-        await self.say(self._commit, [CommitStatus(one.name, CommitState.ERROR, text) for one in open_ones])
+        await self.say(self._commit, [CommitStatus(status.name, CommitState.ERROR, text) for status in open_ones])
 
 
 def _by_cluster(changes: Iterable[Change]) -> dict[ClusterName, list[Change]]:
-    found: dict[ClusterName, list[Change]] = {}
+    by_cluster: dict[ClusterName, list[Change]] = {}
     for change in changes:
-        found.setdefault(change.cluster, []).append(change)
-    return found
+        by_cluster.setdefault(change.cluster, []).append(change)
+    return by_cluster
 
 
 def _count(number: int, noun: str) -> str:

@@ -110,7 +110,7 @@ class Commits:
             return
         if self.repo is None or commit != self.repo.commit:
             before_reading()
-            last_good = {one.path: one for one in (self.repo.held if self.repo is not None else held)}
+            last_good = {held_file.path: held_file for held_file in (self.repo.held if self.repo is not None else held)}
             try:
                 repo = await planner.aside(self._reader.read, commit, applied, last_good)
                 keys = await asyncio.to_thread(self._reader.trust.unusable_keys, commit, repo.settings)
@@ -225,9 +225,12 @@ class Commits:
         self._refused = why
 
     def _usable(self, repo: RepoSnapshot, keys: str) -> bool:
-        for one in repo.held:
-            if self.repo is None or one not in self.repo.held:
-                log.warning("file held at its last good version", extra={"file": one.path, "commit": one.commit[:12]})
+        for held_file in repo.held:
+            if self.repo is None or held_file not in self.repo.held:
+                log.warning(
+                    "file held at its last good version",
+                    extra={"file": held_file.path, "commit": held_file.commit[:12]},
+                )
         for file in repo.unread:
             if self.repo is None or file not in self.repo.unread:
                 log.warning("file without a good version", extra={"file": file.path, "reason": notes.held_by(file)})
@@ -260,5 +263,5 @@ class Commits:
 def _about(error: Exception) -> dict[str, str]:
     if isinstance(error, errors.GitfedError):
         return {"error": str(error)}
-    found = errors.Unforeseen.of(error)
-    return {"error": found.message, "trace": found.trace}
+    unforeseen = errors.Unforeseen.of(error)
+    return {"error": unforeseen.message, "trace": unforeseen.trace}

@@ -245,7 +245,7 @@ class Engine:
             recorded_id=self.memory.cluster_id,
             recorded_with=self.memory.clusters_with_id,
             claimed=self.memory.opened and self.decisions.known,
-            known=self.memory.facts,
+            remembered_facts=self.memory.facts,
             capacity=recorded_facts.reads_capacity(repo),
         )
         if not self.memory.opened:
@@ -325,10 +325,10 @@ class Engine:
             except errors.GitfedError:
                 raise
             except Exception as error:  # noqa: BLE001
-                found = errors.Unforeseen.of(error)
-                if str(found) != self.commits.error:
-                    trouble.say("looking at the repository failed", found)
-                self.commits.unreadable(found)
+                unforeseen = errors.Unforeseen.of(error)
+                if str(unforeseen) != self.commits.error:
+                    trouble.say("looking at the repository failed", unforeseen)
+                self.commits.unreadable(unforeseen)
         return self.repo
 
     def _ask_for_consent(self, review: Callable[[Plan], None], plan: Plan) -> None:
@@ -381,7 +381,7 @@ class Engine:
         """Changes that will be carried out once something else is healthy, in clusters that can be reached."""
         changes = self.plan.changes or () if self.plan is not None else ()
         away = {name for name, member in self.fleet.members.items() if not member.ready.is_set()}
-        return [one for one in changes if one.turn.waits and one.cluster not in away]
+        return [change for change in changes if change.turn.waits and change.cluster not in away]
 
     def _for_autoscaling(self) -> tuple[RepoSnapshot, Plan, Decisions] | None:
         if self.repo is None or self.plan is None or not self.decisions.known or self.trouble is not None:
@@ -414,7 +414,7 @@ class _Observed:
 
 def _holds_history(plan: Plan) -> bool:
     """Whether the commit is held for what it does to the history of its branch."""
-    return any(one.name == gate.HISTORY and one.held for one in plan.gates)
+    return any(stated.name == gate.HISTORY and stated.held for stated in plan.gates)
 
 
 def _touched(before: RepoSnapshot, after: RepoSnapshot) -> set[ObjectKey]:

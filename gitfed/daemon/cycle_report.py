@@ -23,7 +23,7 @@ class CycleReport:
         return {
             "commit": self.plan.commit[:12],
             **{name: getattr(totals, name) for name in ("create", "update", "move", "delete", "skip")},
-            "held": sum(one.held for one in self.plan.gates),
+            "held": sum(gate.held for gate in self.plan.gates),
             "problems": len(self.plan.problems),
             "took": round(self.took, 3),
             **{name: round(seconds, 3) for name, seconds in spans.items()},

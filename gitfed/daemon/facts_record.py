@@ -65,8 +65,8 @@ class FactsRecord:
     @property
     def ref(self) -> FactsRef:
         """How a plan names these facts."""
-        one = self.recorded
-        return FactsRef(SOURCE, one.commit or "", one.when, one.digest)
+        recorded = self.recorded
+        return FactsRef(SOURCE, recorded.commit or "", recorded.when, recorded.digest)
 
     def load(self) -> Mapping[ClusterName, ClusterFacts]:
         """Read the newest facts, from the other side first."""
@@ -99,8 +99,8 @@ class FactsRecord:
             self._theirs = False
             self._read()
         before = self.recorded
-        open_ = {name: one for name, one in seen.items() if self._settled.get(name) is not one}
-        found = recorded_facts.due(before.facts, open_, last_room=self._last_room, now=now)
+        open_ = {name: facts for name, facts in seen.items() if self._settled.get(name) is not facts}
+        due = recorded_facts.due(before.facts, open_, last_room=self._last_room, now=now)
         if recorded_facts.is_rested(self._last_room, now):
             self._settled.update(open_)
         gone = [name for name in before.facts if name not in declared]
@@ -108,13 +108,13 @@ class FactsRecord:
             self._settled.pop(name, None)
         again = recorded_facts.is_rested(self._last_room, now) and self._doubtful(before, now, decided)
         if again:
-            found = {name: recorded_facts.written(one) for name, one in seen.items()}
-        if not found and not gone:
+            due = {name: recorded_facts.written(facts) for name, facts in seen.items()}
+        if not due and not gone:
             return False
         if self._later is not None and now < self._later:
             return False
         try:
-            self.recorded = self._branch.write(before, found, gone, now=now, again=again)
+            self.recorded = self._branch.write(before, due, gone, now=now, again=again)
             self._later = None
         except errors.CloneUnwritable as error:
             # Decisions go on being taken from the facts that are written; new ones come when there is room.
@@ -126,7 +126,7 @@ class FactsRecord:
             log.warning("the facts branch moved: reading it again", extra={"error": str(error)})
             self._read()
             return False
-        if again or any(_tells_room(before.facts.get(name), one) for name, one in found.items()):
+        if again or any(_tells_room(before.facts.get(name), facts) for name, facts in due.items()):
             self._last_room = now
         if self.recorded.since != before.since and self._kept_ref:
             self._ended_ref, self._kept_ref = self._kept_ref, ""
@@ -136,8 +136,8 @@ class FactsRecord:
         when = before.when
         if when is None or now < when + contention.IN_FLIGHT or self._sure == before.commit:
             return False
-        tells_room = any(one.resource_summary is not None for one in before.facts.values())
-        if tells_room and any(when - contention.IN_FLIGHT < one <= when for one in decided()):
+        tells_room = any(facts.resource_summary is not None for facts in before.facts.values())
+        if tells_room and any(when - contention.IN_FLIGHT < moment <= when for moment in decided()):
             return True
         self._sure = before.commit
         return False

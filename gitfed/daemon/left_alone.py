@@ -20,15 +20,15 @@ class _Repairs:
     orders: tuple[Suspension, ...]
 
     def __call__(self, cluster: ClusterName, key: ObjectKey) -> bool:
-        return self.self_heal and not any(one.covers(cluster, key) for one in self.orders)
+        return self.self_heal and not any(order.covers(cluster, key) for order in self.orders)
 
 
 def repairs(repo: RepoSnapshot, decisions: Decisions) -> Repairs:
-    orders = tuple(one for one in decisions.suspensions if not one.scheduling)
+    orders = tuple(order for order in decisions.suspensions if not order.scheduling)
     return _Repairs(repo.settings.spec.sync.self_heal, orders)
 
 
 def by_order(decisions: Decisions) -> UntouchedIn:
     """Where a person stopped the daemon from writing."""
-    orders = [one for one in decisions.suspensions if not one.scheduling]
-    return lambda cluster, key: any(one.covers(cluster, key) for one in orders)
+    orders = [order for order in decisions.suspensions if not order.scheduling]
+    return lambda cluster, key: any(order.covers(cluster, key) for order in orders)

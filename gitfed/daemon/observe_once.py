@@ -69,8 +69,8 @@ async def look(
         tasks.append(asyncio.create_task(member.run()))
     try:
         looks = [asyncio.create_task(member.looked.wait()) for member in members]
-        for one in looks:
-            one.add_done_callback(lambda _: count("clusters read", sum(map(asyncio.Task.done, looks)), len(looks)))
+        for looking in looks:
+            looking.add_done_callback(lambda _: count("clusters read", sum(map(asyncio.Task.done, looks)), len(looks)))
         if looks:
             await asyncio.wait(looks, timeout=timeout)
         await look_for(members, keys)
@@ -85,29 +85,29 @@ async def look(
 async def in_use(repo: RepoSnapshot, open_session: Callable[[Cluster], Session], plan: Plan) -> retained_objects.InUse:
     """What this plan would delete and an apply will not, for objects of others would go with it. Each cluster is asked
     as the apply asks it; one that does not answer has nothing to say here."""
-    asked: dict[ClusterName, list[Change]] = {}
+    deletions: dict[ClusterName, list[Change]] = {}
     for change in plan.changes or ():
         if (
             retained_objects.may_be_in_use(change)
             and change.cluster in repo.clusters
             and not _goes_first(change, plan.changes or ())
         ):
-            asked.setdefault(change.cluster, []).append(change)
+            deletions.setdefault(change.cluster, []).append(change)
 
     async def ask(name: ClusterName, changes: Collection[Change]) -> retained_objects.InUse:
-        found = {}
+        kept = {}
         try:
             async with open_session(repo.clusters[name]) as session:
                 discovery = Discovery(session)
                 for change in changes:
                     resource = await discovery.resource(Kind(*change.key[:2]), change.api_version)
                     if left := await deletion_check.goes_with(session, discovery, resource, change.key):
-                        found[name, change.key] = left
+                        kept[name, change.key] = left
         except ClusterError:
             pass  # whatever keeps it from answering is told where it was read
-        return found
+        return kept
 
-    answers = await asyncio.gather(*(ask(name, changes) for name, changes in asked.items()))
+    answers = await asyncio.gather(*(ask(name, changes) for name, changes in deletions.items()))
     return {place: left for answer in answers for place, left in answer.items()}
 
 
@@ -116,8 +116,8 @@ def _goes_first(deletion: Change, changes: Collection[Change]) -> bool:
     body = deletion.live.body if deletion.live is not None else None
     defined = definition.read(body) if body is not None else None
     return defined is not None and any(
-        one.action is Action.DELETE and one.cluster == deletion.cluster and one.key[:2] == defined.kind
-        for one in changes
+        change.action is Action.DELETE and change.cluster == deletion.cluster and change.key[:2] == defined.kind
+        for change in changes
     )
 
 

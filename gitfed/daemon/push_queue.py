@@ -149,7 +149,7 @@ class Sending:
                 self._give_way()
             self._moved = await answer or self._moved
             self._silent = self._silent and self._record.away
-            taken = [key for key, one in self._waiting.items() if one <= number]
+            taken = [key for key, since in self._waiting.items() if since <= number]
             for key in taken:
                 del self._waiting[key]
             if self._moved or (taken and self._unattended):

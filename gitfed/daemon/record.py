@@ -109,9 +109,9 @@ class Record:
                 self.away = True
         self.state = self._branch.read()
         self._tried = self._pushed or self.state.commit
-        found = self.state.decisions
-        problems = (*found.problems, *self._left_out(), *self._others(before, ours))
-        self.state = replace(self.state, decisions=replace(found, problems=problems, doubtful=self._doubtful(ours)))
+        decisions = self.state.decisions
+        problems = (*decisions.problems, *self._left_out(), *self._others(before, ours))
+        self.state = replace(self.state, decisions=replace(decisions, problems=problems, doubtful=self._doubtful(ours)))
         return self.state.decisions
 
     def _left_out(self) -> Iterator[Problem]:
@@ -129,11 +129,11 @@ class Record:
         if not self._alone or before is None or theirs is None or theirs == before:
             return
         base = ours if ours is not None and repository.is_ancestor(ours, theirs) else before
-        for one in repository.log(theirs, limit=_MOST_OTHERS, since=base):
-            if state_commits.read(one.subject, one.body).act is not None:
+        for logged in repository.log(theirs, limit=_MOST_OTHERS, since=base):
+            if state_commits.read(logged.subject, logged.body).act is not None:
                 place = Origin(self._branch.ref.removeprefix("refs/heads/"))
                 hint = "run one daemon for a repository, or give each of them --leader-elect"
-                message = f"another gitfed decides here, too: commit {one.commit[:12]}"
+                message = f"another gitfed decides here, too: commit {logged.commit[:12]}"
                 yield Problem(place, message, hint, Severity.WARNING)
                 return
 
@@ -146,7 +146,7 @@ class Record:
             return frozenset()
         if ours is not None:
             tasks -= _evictions(self._branch.at(ours, {key for key, _ in tasks}).decisions)
-        return frozenset(one for one in tasks if not self._is_ordered(tip, *one))
+        return frozenset(eviction for eviction in tasks if not self._is_ordered(tip, *eviction))
 
     def _is_ordered(self, tip: Commit, key: ObjectKey, cluster: ClusterName) -> bool:
         """Whether the commit that brought an eviction is a person's."""
@@ -215,16 +215,16 @@ class Record:
         `inventories`: repository id and entries by cluster; None for a cluster that could not be read. The result is
         `known` unless an inventory that may hold something could not be read.
         """
-        found = {name: part for name, part in inventories.items() if part is not None and (part[0] or part[1])}
+        holding = {name: part for name, part in inventories.items() if part is not None and (part[0] or part[1])}
         unread = sorted(name for name, part in inventories.items() if part is None)
-        if not found:
+        if not holding:
             # A new fleet, as far as anybody can tell: an unreachable cluster delays only itself.
             identity = self.state.decisions.repository_id or state_edge.new_repository_id()
             self.state = replace(
                 self.state, decisions=replace(self.state.decisions, repository_id=identity, known=True)
             )
             return self.state.decisions
-        identities = {part[0] for part in found.values() if part[0]}
+        identities = {part[0] for part in holding.values() if part[0]}
         if len(identities) > 1:
             raise errors.StateError(
                 f"the state branch is missing and the clusters' inventories name {len(identities)} repositories",
@@ -233,10 +233,10 @@ class Record:
         if unread:
             log.error("state is missing and an inventory cannot be read: nothing moves", extra={"clusters": unread})
             return replace(self.state.decisions, known=False)
-        bindings = rebuild.decisions(((name, entries.values()) for name, (_, entries) in found.items()), api_versions)
+        bindings = rebuild.decisions(((name, entries.values()) for name, (_, entries) in holding.items()), api_versions)
         decisions = Decisions(bindings=bindings, repository_id=identities.pop(), known=True)
         self.state = replace(self.state, decisions=replace(decisions, bindings={}))
-        log.warning("state rebuilt from inventories", extra={"bindings": len(bindings), "clusters": sorted(found)})
+        log.warning("state rebuilt from inventories", extra={"bindings": len(bindings), "clusters": sorted(holding)})
         return decisions
 
     def write(
@@ -276,4 +276,6 @@ class Record:
 
 
 def _evictions(decisions: Decisions) -> set[tuple[ObjectKey, ClusterName]]:
-    return {(key, task.from_cluster) for key, one in decisions.bindings.items() for task in one.failover.evictions}
+    return {
+        (key, task.from_cluster) for key, decision in decisions.bindings.items() for task in decision.failover.evictions
+    }

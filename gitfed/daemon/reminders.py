@@ -30,8 +30,8 @@ class Reminders:
         now = self._clock()
         waiting = dict(_waiting(plan))
         for what, keys in waiting.items():
-            known = self._said.get(what)
-            if known is None or _essence(known[0]) != _essence(keys) or now - known[1] >= _AGAIN:
+            told = self._said.get(what)
+            if told is None or _essence(told[0]) != _essence(keys) or now - told[1] >= _AGAIN:
                 (gates if "gate" in keys else log).warning(what[0], extra=dict(keys))
                 self._said[what] = (keys, now)
         for what in [what for what in self._said if what not in waiting]:

@@ -42,20 +42,20 @@ def entries(results: Results, cluster: ClusterName) -> int:
 
 def by_id(results: Results) -> Mapping[str, list[ClusterName]]:
     """Clusters by the uid of the kube-system that they had."""
-    found: dict[str, list[ClusterName]] = {}
-    for name, known in results.items():
-        if uid := known.get("id"):
-            found.setdefault(str(uid), []).append(name)
-    return found
+    clusters: dict[str, list[ClusterName]] = {}
+    for name, result in results.items():
+        if uid := result.get("id"):
+            clusters.setdefault(str(uid), []).append(name)
+    return clusters
 
 
 def before_deleting(results: Results, plan: Plan, fleet: Fleet) -> Results:
     """The same, with no more objects in a cluster than those that this plan does not delete."""
     left = dict(results)
     for name, count in _deletions(plan).items():
-        known, member = results.get(name, {}), fleet.members.get(name)
-        if member is not None and member.ready.is_set() and isinstance(known.get("objects"), int):
-            left[name] = {**known, "objects": min(known["objects"], max(0, len(member.view.entries()) - count))}
+        result, member = results.get(name, {}), fleet.members.get(name)
+        if member is not None and member.ready.is_set() and isinstance(result.get("objects"), int):
+            left[name] = {**result, "objects": min(result["objects"], max(0, len(member.view.entries()) - count))}
     return left
 
 
@@ -67,18 +67,18 @@ def after(
     `in_use`: clusters that could be written to when this was planned. The plan says nothing of one that came since.
     `waiting`: those with changes that wait for something else to be healthy.
     """
-    found = dict(results)
+    reached = dict(results)
     unwritten, deletions, held = _unwritten(plan), _deletions(plan), _held(plan)
     for name, member in fleet.members.items():
         if name not in in_use or not member.ready.is_set():
             if results.get(name, {}).get("outcome") == CLEANED:
                 continue  # its file is there still, or again, and nothing was written there since
             comes = member.ready.is_set() or member.starting
-            found[name] = {**results.get(name, {}), "outcome": "waiting" if comes else "unreachable"}
+            reached[name] = {**results.get(name, {}), "outcome": "waiting" if comes else "unreachable"}
             continue
         failures = fleet.unfinished.failures(name)
         kept = fleet.unfinished.kept(name)
-        unfinished = sorted({str(one.key) for one in (*failures, *kept)} | unwritten.get(name, set()))
+        unfinished = sorted({str(failed.key) for failed in (*failures, *kept)} | unwritten.get(name, set()))
         holding = {**held.get(name, {}), **({events.IN_USE: len(kept)} if kept else {})}
         outcome = _outcome(failed=bool(failures), held=bool(holding), waiting=name in waiting or bool(unfinished))
         objects = max(0, len(member.view.entries()) - deletions.get(name, 0) + len(kept))
@@ -91,15 +91,15 @@ def after(
             result["held"] = holding
         if unfinished:
             result["unfinished"] = unfinished if len(unfinished) <= _MOST_UNFINISHED else ["*"]
-        found[name] = result
-    return found
+        reached[name] = result
+    return reached
 
 
 def without_left(results: Results, decisions: Decisions) -> Results:
     """The same, without clusters that have left and that no decision names any more."""
     if not decisions.cleaned:
         return results
-    named = {name for one in decisions.bindings.values() for name in one.may_be_in()}
+    named = {name for decision in decisions.bindings.values() for name in decision.may_be_in()}
     gone = {name for name in decisions.cleaned - named if results.get(name, {}).get("outcome") == CLEANED}
     return {name: result for name, result in results.items() if name not in gone}
 
@@ -125,39 +125,39 @@ def sentence(cluster: ClusterName, result: Mapping[str, Any]) -> str:
 def removals_left(removals: Collection[Removal], fleet: Fleet) -> tuple[Removal, ...]:
     """Orders to delete an orphan that are not carried out yet; of a cluster that cannot be read nobody knows."""
     left = []
-    for one in removals:
-        member = fleet.members.get(one.cluster)
+    for removal in removals:
+        member = fleet.members.get(removal.cluster)
         unknown = member is None or not member.ready.is_set()
         seen = {} if member is None else member.view.objects()
-        if unknown or any(str(key) == one.object and live.uid == one.uid for key, live in seen.items()):
-            left.append(one)
+        if unknown or any(str(key) == removal.object and live.uid == removal.uid for key, live in seen.items()):
+            left.append(removal)
     return tuple(left)
 
 
 def _deletions(plan: Plan) -> dict[ClusterName, int]:
     """How many objects this plan deletes, by cluster."""
-    found: dict[ClusterName, int] = {}
+    deletions: dict[ClusterName, int] = {}
     for change in plan.changes or ():
         if change.action is Action.DELETE:
-            found[change.cluster] = found.get(change.cluster, 0) + 1
-    return found
+            deletions[change.cluster] = deletions.get(change.cluster, 0) + 1
+    return deletions
 
 
 def _held(plan: Plan) -> dict[ClusterName, dict[str, int]]:
     """How many changes of each cluster need a person, by what holds them: `gate <name>`, `suspended` or `refused`."""
-    found: dict[ClusterName, dict[str, int]] = {}
+    held: dict[ClusterName, dict[str, int]] = {}
     for change in plan.changes or ():
         if change.left not in (None, Left.AWAITS) and not change.drift:
             holder = f"gate {change.gate}" if change.left is Left.GATE else change.left.value
-            counts = found.setdefault(change.cluster, {})
+            counts = held.setdefault(change.cluster, {})
             counts[holder] = counts.get(holder, 0) + 1
-    return {name: dict(sorted(counts.items())) for name, counts in found.items()}
+    return {name: dict(sorted(counts.items())) for name, counts in held.items()}
 
 
 def _unwritten(plan: Plan) -> dict[ClusterName, set[str]]:
     """Objects that this plan does not write as they should be, by cluster: they wait, or are held."""
-    found: dict[ClusterName, set[str]] = {}
+    unwritten: dict[ClusterName, set[str]] = {}
     for change in plan.changes or ():
         if change.turn.waits or (change.action is Action.SKIP and not change.drift):
-            found.setdefault(change.cluster, set()).add(str(change.key))
-    return found
+            unwritten.setdefault(change.cluster, set()).add(str(change.key))
+    return unwritten

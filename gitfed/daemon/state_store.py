@@ -176,10 +176,10 @@ class StateStore:
     def take_up_approvals(self, plan: Plan) -> bool:
         """Whether a person approved exactly this plan: what that lets through counts from the next one on."""
         taken = list(consent.taken_up(self._approvals, plan))
-        for order, one in zip(self._approvals, taken, strict=True):
-            if order is not one:
-                allowed = ", ".join(f"{name}={count}" for name, count in one.allowed)
-                log.info("approved", extra={"by": one.by, "commit": one.commit[:12], "allowed": allowed})
+        for order, approval in zip(self._approvals, taken, strict=True):
+            if order is not approval:
+                allowed = ", ".join(f"{name}={count}" for name, count in approval.allowed)
+                log.info("approved", extra={"by": approval.by, "commit": approval.commit[:12], "allowed": allowed})
         news = taken != self._approvals
         self._approvals = taken
         return news
@@ -202,7 +202,7 @@ class StateStore:
             self._fleet.facts(),
             repo.clusters.keys(),
             self._options.now(),
-            lambda: (one.last_scheduled for one in placed.values() if one.last_scheduled is not None),
+            lambda: (decision.last_scheduled for decision in placed.values() if decision.last_scheduled is not None),
         )
         self.sending.send_facts()
         self.facts = self._facts_record.recorded.facts
@@ -213,21 +213,21 @@ class StateStore:
         """What a plan for this commit is told of the past."""
         applied = self.decisions.applied_commit
         if self._descends[0] != (applied, repo.commit):
-            known = applied is None or await asyncio.to_thread(self._reader.is_ancestor, applied, repo.commit)
-            self._descends = ((applied, repo.commit), known)
+            descends = applied is None or await asyncio.to_thread(self._reader.is_ancestor, applied, repo.commit)
+            self._descends = ((applied, repo.commit), descends)
         if self.decisions.known and self._trailers != repo.commit:
             self._trailers = repo.commit
             await self._approve_by_trailer(repo.commit, applied)
         descends = self._descends[1]
-        asked = (self.decisions.limits, applied, repo.commit)
-        if self._guards is None or self._guards[0] != asked:
-            found = None
+        guarded_by = (self.decisions.limits, applied, repo.commit)
+        if self._guards is None or self._guards[0] != guarded_by:
+            in_force = None
             if (self.decisions.limits or applied) not in (None, repo.commit):
-                found = await asyncio.to_thread(
+                in_force = await asyncio.to_thread(
                     effective_guards.in_force, self.decisions, repo.commit, self._reader.guards_of
                 )
             # None may also mean that they could not be read just now.
-            self._guards = (asked, found) if found is not None else None
+            self._guards = (guarded_by, in_force) if in_force is not None else None
         guards = None if self._guards is None else self._guards[1]
         told = (descends, guards, tuple(self._approvals))
         if told != (self.decisions.descends, self.decisions.guards, self.decisions.approvals):
@@ -244,7 +244,7 @@ class StateStore:
             granted, why_not = (), str(error)
         if why_not:
             log.warning("approval by trailer does not count", extra={"commit": commit[:12], "reason": why_not})
-        self._approvals += [one for one in granted if one not in self._approvals]
+        self._approvals += [approval for approval in granted if approval not in self._approvals]
 
     # -- after a plan -------------------------------------------------------------------------------------------
 
@@ -317,16 +317,16 @@ class StateStore:
             return False
         state = self._record.state
         reached = results.without_left(results.after(state.results, plan, self._fleet, in_use, waiting), self.decisions)
-        history = any(one.name == gate.HISTORY and one.held for one in plan.gates)
+        history = any(stated.name == gate.HISTORY and stated.held for stated in plan.gates)
         applied = self.decisions.applied_commit if history else plan.commit
         bounds = effective_guards.after(self.decisions, plan, applied, reached)
         held = consent.held_plan(plan)
         recorded = self.decisions
-        known = (state.results, state.held, recorded.applied_commit, recorded.limits, recorded.held_plan)
-        same = known == (reached, repo.held, applied, bounds, held)
+        written = (state.results, state.held, recorded.applied_commit, recorded.limits, recorded.held_plan)
+        same = written == (reached, repo.held, applied, bounds, held)
         statuses = self._statuses.to_record(self.decisions.bindings, at_once=not same)
         removals = results.removals_left(self.decisions.removals, self._fleet)
-        orders = tuple(one for one in self.decisions.reconciliations if one not in carried_out)
+        orders = tuple(order for order in self.decisions.reconciliations if order not in carried_out)
         approvals = self.decisions.approvals
         if not self._fleet.starting():
             approvals = self._without_void(approvals, held)
@@ -337,8 +337,8 @@ class StateStore:
         for order in self.decisions.reconciliations:
             if order not in orders:
                 log.info("reconciled", extra={"of": order.of, "by": order.by})
-        for one in repo.held:
-            await asyncio.to_thread(self._reader.keep, one)
+        for held_file in repo.held:
+            await asyncio.to_thread(self._reader.keep, held_file)
         if statuses is None:
             statuses = self.decisions.statuses
         told = tuple(results.sentence(name, result) for name, result in sorted(reached.items()))
@@ -364,23 +364,23 @@ class StateStore:
         return not same
 
     def _without_void(self, approvals: tuple[Approval, ...], held: HeldPlan | None) -> tuple[Approval, ...]:
-        void = [one for one in consent.void(approvals) if one in self._approvals]
-        for one in void:
+        void = [approval for approval in consent.void(approvals) if approval in self._approvals]
+        for approval in void:
             waits = held.digest[:12] if held is not None else "nothing"
             log.warning(
                 "an approval is void: what is held is another plan",
-                extra={"by": one.by, "approved": one.digest[:12], "held": waits},
+                extra={"by": approval.by, "approved": approval.digest[:12], "held": waits},
             )
-        self._approvals = [one for one in self._approvals if one not in void]
-        return tuple(one for one in approvals if one not in void)
+        self._approvals = [approval for approval in self._approvals if approval not in void]
+        return tuple(approval for approval in approvals if approval not in void)
 
 
 def _opened(approvals: Collection[Approval], before: Collection[Approval]) -> Iterator[str]:
     """What was let through since the last record, and by whom."""
-    for one in approvals:
-        if one not in before and not one.pending:
-            gates = ", ".join(f"{name} ({count})" for name, count in one.allowed)
-            yield f"approved by {one.by or 'an approver'}: {gates}"
+    for approval in approvals:
+        if approval not in before and not approval.pending:
+            gates = ", ".join(f"{name} ({count})" for name, count in approval.allowed)
+            yield f"approved by {approval.by or 'an approver'}: {gates}"
 
 
 def _patience(repo: RepoSnapshot) -> float:
@@ -398,5 +398,5 @@ def _is_news(after: Mapping[ClusterName, ClusterRecord], before: Mapping[Cluster
     )
 
 
-def _same(one: Mapping[ObjectKey, object], other: Mapping[ObjectKey, object]) -> bool:
-    return len(one) == len(other) and all(other.get(key) is value for key, value in one.items())
+def _same(before: Mapping[ObjectKey, object], after: Mapping[ObjectKey, object]) -> bool:
+    return len(before) == len(after) and all(after.get(key) is value for key, value in before.items())

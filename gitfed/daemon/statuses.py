@@ -73,8 +73,8 @@ class Statuses:
         """
         touched = self._fleet.take_touched()
         if self._plan is None or plan.bindings.keys() != self._plan.bindings.keys():
-            self._known = {key: one for key, one in self._known.items() if key in plan.bindings}
-            self._collected = {key: one for key, one in self._collected.items() if key in plan.bindings}
+            self._known = {key: binding_status for key, binding_status in self._known.items() if key in plan.bindings}
+            self._collected = {key: collected for key, collected in self._collected.items() if key in plan.bindings}
             self._early &= plan.bindings.keys()
         before, self._plan = self._plan, plan
         changes = plan.changes or ()
@@ -87,7 +87,7 @@ class Statuses:
         left = status.outstanding(change for change in changes if change.key in keys)
         clusters = self._fleet.known()
         failed: set[ObjectKey] = set()
-        asked: list[status.StatusQuery] = []
+        queries: list[status.StatusQuery] = []
         for key in keys:
             reasons = dict(left.get(key, {}))
             for name in reasons:
@@ -98,19 +98,23 @@ class Statuses:
                     failed.add(key)
             manifest = repo.manifests.get(key)
             template = manifest.body if manifest else None
-            asked.append(status.StatusQuery(plan.bindings[key], template, self._fleet.copies(key), reasons))
+            queries.append(status.StatusQuery(plan.bindings[key], template, self._fleet.copies(key), reasons))
         now = time_text(self._now())
         # Scripts may be asked: not in the loop.
-        found = await asyncio.to_thread(lambda: status.of_all(asked, clusters, interpreter, now, self._collected))
-        for binding, _, copies, _ in asked:
-            for cluster, said in self._collected.get(binding.key, {}).items():
+        statuses = await asyncio.to_thread(lambda: status.of_all(queries, clusters, interpreter, now, self._collected))
+        for binding, _, copies, _ in queries:
+            for cluster, collected in self._collected.get(binding.key, {}).items():
                 if cluster in copies:
-                    self._fleet.judge(cluster, binding.key, said[1])
-        self._unfinished = {one.key for one in found if _asks_again(one)}
-        self._early -= {one.key for one in found}
-        self._early |= {one.key for one in found if not one.fully_applied.status and _is_in(one, starting)}
-        self._time(found, repo.settings.spec.sync.health_timeout)
-        for new in found:
+                    self._fleet.judge(cluster, binding.key, collected[1])
+        self._unfinished = {binding_status.key for binding_status in statuses if _asks_again(binding_status)}
+        self._early -= {binding_status.key for binding_status in statuses}
+        self._early |= {
+            binding_status.key
+            for binding_status in statuses
+            if not binding_status.fully_applied.status and _is_in(binding_status, starting)
+        }
+        self._time(statuses, repo.settings.spec.sync.health_timeout)
+        for new in statuses:
             old, self._known[new.key] = self._known.get(new.key), new
             if old == new:
                 continue
@@ -119,15 +123,15 @@ class Statuses:
                 self._say(new, old, failed=new.key in failed)
         return bool(self._pending)
 
-    def _time(self, found: Iterable[BindingStatus], timeout: timedelta) -> None:
+    def _time(self, statuses: Iterable[BindingStatus], timeout: timedelta) -> None:
         """Say once of every binding that it did not become healthy in time (`sync.healthTimeout`)."""
         now = self._now()
-        for one in found:
-            if _healthy(copy.health for copy in one.copies) is False:
-                self._sick.setdefault(one.key, now)
+        for binding_status in statuses:
+            if _healthy(copy.health for copy in binding_status.copies) is False:
+                self._sick.setdefault(binding_status.key, now)
             else:
-                self._sick.pop(one.key, None)
-                self._late.discard(one.key)
+                self._sick.pop(binding_status.key, None)
+                self._late.discard(binding_status.key)
         for key, since in list(self._sick.items()):
             if self._plan is None or key not in self._plan.bindings:
                 del self._sick[key]
@@ -148,9 +152,9 @@ class Statuses:
         if not at_once and self._recorded_at is not None and now - self._recorded_at < EVERY:
             return None
         self._recorded_at = now
-        present = {key: one for key, one in self._recorded.items() if key in bindings}
-        known = (key for key in self._news - self._early if key in bindings and key in self._known)
-        news = {key: self._known[key].as_json() for key in known}
+        present = {key: recorded for key, recorded in self._recorded.items() if key in bindings}
+        settled = (key for key in self._news - self._early if key in bindings and key in self._known)
+        news = {key: self._known[key].as_json() for key in settled}
         self._news &= self._early
         if {**present, **news} == self._recorded:
             return None
@@ -181,22 +185,28 @@ def _before(old: BindingStatus | None, recorded: Body | None) -> tuple[bool | No
     if recorded is None:
         return None, None
     conditions = recorded.get("conditions") or ()
-    applied = any(one.get("type") == "FullyApplied" and one.get("status") == "True" for one in conditions)
+    applied = any(
+        condition.get("type") == "FullyApplied" and condition.get("status") == "True" for condition in conditions
+    )
     return applied, _healthy(str(item.get("health")) for item in recorded.get("aggregatedStatus") or ())
 
 
-def _asks_again(one: BindingStatus) -> bool:
+def _asks_again(binding_status: BindingStatus) -> bool:
     """Whether more may be known the next time without anything happening in a cluster: webhooks answer later."""
-    return not one.fully_applied.status or bool(one.error) or any(copy.health == "Unknown" for copy in one.copies)
+    return (
+        not binding_status.fully_applied.status
+        or bool(binding_status.error)
+        or any(copy.health == "Unknown" for copy in binding_status.copies)
+    )
 
 
-def _is_in(one: BindingStatus, clusters: Collection[ClusterName]) -> bool:
-    return any(copy.cluster in clusters for copy in one.copies)
+def _is_in(binding_status: BindingStatus, clusters: Collection[ClusterName]) -> bool:
+    return any(copy.cluster in clusters for copy in binding_status.copies)
 
 
 def _healthy(words: Iterable[str]) -> bool | None:
-    found = set(words)
-    return False if "Unhealthy" in found else None if "Unknown" in found else True
+    states = set(words)
+    return False if "Unhealthy" in states else None if "Unknown" in states else True
 
 
 def _within(keys: set[ObjectKey], plan: Plan) -> tuple[set[ObjectKey], set[ObjectKey]]:

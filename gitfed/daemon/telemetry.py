@@ -53,12 +53,12 @@ class Histogram:
 
     def cumulative(self) -> list[tuple[str, float]]:
         """Prometheus' buckets: (upper bound, values at most that large)."""
-        found: list[tuple[str, float]] = []
+        buckets: list[tuple[str, float]] = []
         below = 0
         for bound, count in zip((*map(str, self._bounds), "+Inf"), self._counts, strict=True):
             below += count
-            found.append((bound, below))
-        return found
+            buckets.append((bound, below))
+        return buckets
 
 
 def _by(bounds: Sequence[float]) -> defaultdict[str, Histogram]:
@@ -128,9 +128,9 @@ class Telemetry:
             condition = decision.scheduled.condition
             self.attempts["scheduled" if condition is None or condition.status else "unschedulable"] += 1
             old = before.get(key)
-            known = old.failover.clusters_left if old is not None else set()
+            evicted = old.failover.clusters_left if old is not None else set()
             for task in decision.failover.evictions:
-                if task.from_cluster not in known:
+                if task.from_cluster not in evicted:
                     reason = str(task.raw.get("reason") or "")
                     self.evictions[task.from_cluster, reason if reason in _REASONS else "other"] += 1
 

@@ -58,14 +58,14 @@ class Trouble:
 def say(message: str, error: BaseException | None, **keys: str) -> None:
     """One line for what nobody foresaw. Nothing is said of None: a task that ended without an exception."""
     if error is not None:
-        found = error if isinstance(error, errors.Unforeseen) else errors.Unforeseen.of(error)
-        log.error(message, extra={**keys, "error": found.message, "trace": found.trace})
+        unforeseen = error if isinstance(error, errors.Unforeseen) else errors.Unforeseen.of(error)
+        log.error(message, extra={**keys, "error": unforeseen.message, "trace": unforeseen.trace})
 
 
 def of_member(cluster: ClusterName, error: Exception) -> errors.GitfedError:
     """What ended the service of one cluster, as an error of ours: of several the one that nobody foresaw."""
     leaves = list(_leaves(error))
-    unforeseen = [one for one in leaves if not isinstance(one, errors.GitfedError | TimeoutError)]
+    unforeseen = [leaf for leaf in leaves if not isinstance(leaf, errors.GitfedError | TimeoutError)]
     if unforeseen:
         return errors.Unforeseen.of(unforeseen[0])
     first = leaves[0]
@@ -78,9 +78,9 @@ def of_member(cluster: ClusterName, error: Exception) -> errors.GitfedError:
 
 def of_change(cluster: ClusterName, error: BaseException) -> errors.ClusterFailed:
     """What nobody foresaw while one object was written costs that object, and nothing else."""
-    found = errors.Unforeseen.of(error)
-    say("a defect of gitfed, or an answer that no API server gives", found, cluster=cluster)
-    return errors.ClusterFailed(f"cluster {cluster}: {found}", cluster=cluster, reason="Unforeseen")
+    unforeseen = errors.Unforeseen.of(error)
+    say("a defect of gitfed, or an answer that no API server gives", unforeseen, cluster=cluster)
+    return errors.ClusterFailed(f"cluster {cluster}: {unforeseen}", cluster=cluster, reason="Unforeseen")
 
 
 def _leaves(error: BaseException) -> Iterator[BaseException]:

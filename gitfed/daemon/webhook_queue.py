@@ -140,11 +140,13 @@ class Asking:
         while self._drop_unwanted(line):
             line.more.clear()
             now = time.monotonic()
-            due = sorted((one for one in line.waiting.values() if one.due <= now), key=lambda one: one.due)
+            due = sorted(
+                (waiting for waiting in line.waiting.values() if waiting.due <= now), key=lambda waiting: waiting.due
+            )
             if now >= line.until and due:
                 await self._ask(line, due[: 1 if line.failures else AT_A_TIME])
                 continue
-            earliest = min(one.due for one in line.waiting.values())
+            earliest = min(waiting.due for waiting in line.waiting.values())
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(max(line.until, earliest) - now):
                     await line.more.wait()
@@ -153,7 +155,7 @@ class Asking:
 
     def _drop_unwanted(self, line: _Line) -> bool:
         """Whether something is left. What was changed or removed meanwhile is not asked any more."""
-        for digest in [one for one in line.waiting if not self._answers.is_open(one)]:
+        for digest in [digest for digest in line.waiting if not self._answers.is_open(digest)]:
             del line.waiting[digest]
             self._now_tried(digest)
         return bool(line.waiting)
@@ -163,14 +165,14 @@ class Asking:
             if self._client is None:
                 self._client = await asyncio.to_thread(self._make_client)
         client = self._client
-        faults = await asyncio.gather(*(self._one(client, one) for one in batch))
+        faults = await asyncio.gather(*(self._one(client, waiting) for waiting in batch))
         now, fresh = time.monotonic(), False
         silent = [fault for fault in faults if isinstance(fault, WebhookUnreachable)]
         if len(silent) == len(batch):
             line.failures += 1
             line.fault, line.until = silent[0], now + self._retries.after(line.failures)
             # The others would not be answered either: say so once, and do not try them one by one.
-            fresh = self._fail([one.question for one in line.waiting.values()], silent[0])
+            fresh = self._fail([waiting.question for waiting in line.waiting.values()], silent[0])
             faults = [silent[0]] * len(batch)
             for digest in line.waiting:
                 self._now_tried(digest)

@@ -133,7 +133,7 @@ async def test_what_an_earlier_process_knew_of_a_cluster_that_does_not_answer_st
     def nobody(cluster: Cluster) -> Session:
         return Session("m1", connection("http://127.0.0.1:1"))
 
-    async with serving(nobody, timing=PATIENT, capacity=True, known=KNOWN) as member:
+    async with serving(nobody, timing=PATIENT, capacity=True, remembered_facts=KNOWN) as member:
         assert member.facts.reach is Reach.UNKNOWN
         assert member.facts.nodes == KNOWN.nodes
         assert member.facts.resource_summary == KNOWN.resource_summary
@@ -147,7 +147,7 @@ async def test_that_there_are_no_credentials_is_no_fact_about_the_cluster() -> N
     def refused(cluster: Cluster) -> Session:
         raise CredentialsError("cluster m1: no context m1", cluster="m1")
 
-    async with serving(refused, timing=QUICK, known=KNOWN) as member:
+    async with serving(refused, timing=QUICK, remembered_facts=KNOWN) as member:
         assert not member.asked
         assert member.facts.conditions == KNOWN.conditions
         assert member.live().error == "no context m1"

@@ -42,7 +42,7 @@ class Hub:
             lambda declared: pytest.fail("nobody reaches it"), MemberOptions(now=lambda: NOW), self._wake, _nobody
         )  # fmt: skip
         self.fleet.match(
-            repo, repository_id=lambda: "r", remembered=lambda name: 0, claimed=True, known=known or {}
+            repo, repository_id=lambda: "r", remembered=lambda name: 0, claimed=True, remembered_facts=known or {}
         )  # fmt: skip
         member = self.fleet.members["m1"]
         assert isinstance(member, PulledMember)

@@ -30,7 +30,7 @@ _SETTLES = timedelta(seconds=60)
 _AT_ONCE = 50
 """Autoscalers whose numbers are worked out before others get a turn of the loop."""
 
-Known = tuple[RepoSnapshot, Plan, Decisions]
+Planned = tuple[RepoSnapshot, Plan, Decisions]
 
 
 class Rounds:
@@ -39,27 +39,27 @@ class Rounds:
     def __init__(
         self,
         fleet: Fleet,
-        known: Callable[[], Known | None],
+        planned: Callable[[], Planned | None],
         now: Callable[[], datetime],
         wake: Callable[[], None],
         *,
-        every: float = 15.0,
+        interval: float = 15.0,
     ) -> None:
-        """`known` None: there is no plan yet, or the state is not known. `wake` is called when a look is news."""
+        """`planned` None: there is no plan yet, or the state is not known. `wake` is called when a look is news."""
         self._fleet = fleet
-        self._known = known
+        self._planned = planned
         self._now = now
         self._wake = wake
-        self._every = every
+        self._interval = interval
         self._proposed: dict[ObjectKey, tuple[ObjectKey, tuple[Proposed, ...]]] = {}
         self._looks: dict[ObjectKey, AutoscalerRecord] = {}
 
     async def run(self) -> None:
         while True:
-            await asyncio.sleep(self._every)
-            known = self._known()
-            if known is not None and known[0].federated_autoscalers:
-                await self._round(*known)
+            await asyncio.sleep(self._interval)
+            planned = self._planned()
+            if planned is not None and planned[0].federated_autoscalers:
+                await self._round(*planned)
 
     def take_over(self, decisions: Decisions) -> Mapping[ObjectKey, AutoscalerRecord]:
         """What the looks since the last build make of the records; each counts once."""
@@ -67,31 +67,33 @@ class Rounds:
         return looks if decisions.known else {}
 
     async def _round(self, repo: RepoSnapshot, plan: Plan, decisions: Decisions) -> None:
-        declared = [one for one in repo.federated_autoscalers if one.target in plan.bindings]
-        keys = {one.key for one in declared}
-        self._proposed = {key: one for key, one in self._proposed.items() if key in keys}
-        asked: dict[ClusterName, list[LoadQuestion]] = {}
-        for one in declared:
-            question = LoadQuestion(one.target, tuple(metric.as_json() for metric in one.metrics))
-            for share in plan.bindings[one.target].scheduled.shares:
-                asked.setdefault(share.cluster, []).append(question)
-        seen = await self._fleet.load(asked)
+        declared = [autoscaler for autoscaler in repo.federated_autoscalers if autoscaler.target in plan.bindings]
+        keys = {autoscaler.key for autoscaler in declared}
+        self._proposed = {key: proposed for key, proposed in self._proposed.items() if key in keys}
+        questions: dict[ClusterName, list[LoadQuestion]] = {}
+        for autoscaler in declared:
+            question = LoadQuestion(autoscaler.target, tuple(metric.as_json() for metric in autoscaler.metrics))
+            for share in plan.bindings[autoscaler.target].scheduled.shares:
+                questions.setdefault(share.cluster, []).append(question)
+        seen = await self._fleet.load(questions)
         now = self._now()
         bounds = _bounds_by_clock(decisions)
-        for count, one in enumerate(declared):
-            binding = plan.bindings[one.target]
+        for count, autoscaler in enumerate(declared):
+            binding = plan.bindings[autoscaler.target]
             load = Load(
                 {
-                    share.cluster: seen.get(share.cluster, {}).get(one.target, ClusterLoad(unread="it did not answer"))
+                    share.cluster: seen.get(share.cluster, {}).get(
+                        autoscaler.target, ClusterLoad(unread="it did not answer")
+                    )
                     for share in binding.scheduled.shares
                 },
                 now,
             )
-            past, present = decisions.autoscalers.get(one.key), binding.scheduled.replicas
+            past, present = decisions.autoscalers.get(autoscaler.key), binding.scheduled.replicas
             shares = {share.cluster: share.replicas for share in binding.scheduled.shares}
             if present is None or _arrives(load, shares, past, now):
                 continue
-            self._look(one, federated.bounds(one, bounds.get(one.key)), present, load, past)
+            self._look(autoscaler, federated.bounds(autoscaler, bounds.get(autoscaler.key)), present, load, past)
             if count % _AT_ONCE == _AT_ONCE - 1:
                 await asyncio.sleep(0)
         if self._looks:
@@ -106,15 +108,22 @@ class Rounds:
         past: AutoscalerRecord | None,
     ) -> None:
         target, proposed = self._proposed.get(declared.key, (declared.target, ()))
-        found = federated.look(declared, bounds, present, load, past, proposed if target == declared.target else ())
-        self._proposed[declared.key] = (declared.target, found.proposed)
-        record = federated.record(declared, past, found, load.taken)
+        observation = federated.look(
+            declared, bounds, present, load, past, proposed if target == declared.target else ()
+        )
+        self._proposed[declared.key] = (declared.target, observation.proposed)
+        record = federated.record(declared, past, observation, load.taken)
         if record is not past:
             self._looks[declared.key] = record
-            if found.desired != present:
+            if observation.desired != present:
                 log.info(
                     "an autoscaler decides",
-                    extra={"autoscaler": str(declared.key), "from": present, "to": found.desired, "why": found.why},
+                    extra={
+                        "autoscaler": str(declared.key),
+                        "from": present,
+                        "to": observation.desired,
+                        "why": observation.why,
+                    },
                 )
 
 
@@ -133,4 +142,7 @@ def _arrives(
     """Whether what was decided last is still on its way to a cluster."""
     if past is None or past.decided is None or past.decided.at is None or past.decided.at < now - _SETTLES:
         return False
-    return any(not one.unread and one.replicas != shares[name] for name, one in load.clusters.items())
+    return any(
+        not cluster_load.unread and cluster_load.replicas != shares[name]
+        for name, cluster_load in load.clusters.items()
+    )

@@ -61,14 +61,14 @@ class ClusterWriter:
             and not change.write.adopt  # then the object is read anyway
             and retain.reads_live(rendered.body, self._interpreter())
         ):
-            found = await self._observer.look(change.key)
-            if found is None or found.body is None:
+            live_now = await self._observer.look(change.key)
+            if live_now is None or live_now.body is None:
                 return ApplyResult(change.cluster, change.key, "failed", "was deleted meanwhile", retry=True)
             try:
-                body = await self._retained(rendered.body, found.body)
+                body = await self._retained(rendered.body, live_now.body)
             except errors.NotRetained as error:
                 return ApplyResult(change.cluster, change.key, "failed", error.message, retry=True)
-            change = replace(change, live=found, write=replace(change.write, body=body))
+            change = replace(change, live=live_now, write=replace(change.write, body=body))
         return await apply.carry_out(self._target, change)
 
     async def _retained(self, desired: Body, observed: Body) -> Body:

@@ -22,20 +22,20 @@ class Measure:
     def __init__(
         self,
         *,
-        every: float,
+        interval: float,
         models: Callable[[], Iterable[Model]],
         usable: Callable[[], bool],
-        known: Callable[[], capacity.CapacityReading],
+        remembered: Callable[[], capacity.CapacityReading],
         publish: Callable[[], None],
     ) -> None:
-        """`every`: seconds between two looks at the sums. `usable`: whether the cluster counts as ready; else nothing
-        is collected. `known`: the room of an earlier time. `publish` is called when `room` changed."""
+        """`interval`: seconds between two looks at the sums. `usable`: whether the cluster counts as ready; else
+        nothing is collected. `remembered`: the capacity of an earlier time. `publish` is called when `room` changed."""
         self.room: capacity.CapacityReading | None = None
         """None: nobody asked for it, or the first look is not over."""
-        self._every = every
+        self._interval = interval
         self._models = models
         self._usable = usable
-        self._known = known
+        self._remembered = remembered
         self._publish = publish
         self._wanted = asyncio.Event()
         self._looked = asyncio.Event()
@@ -90,7 +90,7 @@ class Measure:
             now = watch.changes, tuple(self._models())
             if (self.room is None or now != seen) and self._usable():
                 seen = now
-                self.room = watch.room(now[1], self.room or self._known())
+                self.room = watch.room(now[1], self.room or self._remembered())
                 self._publish()
             self._looked.set()
-            await asyncio.sleep(self._every * random.uniform(0.9, 1.1))
+            await asyncio.sleep(self._interval * random.uniform(0.9, 1.1))

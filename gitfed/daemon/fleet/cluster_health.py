@@ -36,20 +36,20 @@ class Vitals:
 
     def __init__(
         self,
-        known: ClusterFacts,
+        remembered: ClusterFacts,
         timing: Timing,
         *,
         models: Callable[[], Iterable[Model]],
         now: Callable[[], datetime],
         wake: Callable[[], None],
     ) -> None:
-        self.facts = replace(known, reach=Reach.UNKNOWN)
+        self.facts = replace(remembered, reach=Reach.UNKNOWN)
         """What is believed."""
         self.measure = Measure(
-            every=timing.probe,
+            interval=timing.probe,
             models=models,
             usable=lambda: self.facts.reach is Reach.READY,
-            known=self._known_room,
+            remembered=self._known_room,
             publish=self._publish,
         )
         self._timing = timing
@@ -64,16 +64,16 @@ class Vitals:
         """Whether the last look showed the opposite of what is believed."""
         return self._belief is not None and self._belief.contrary_since is not None
 
-    def take(self, found: ClusterFacts) -> None:
+    def take(self, observed: ClusterFacts) -> None:
         """What a look showed that ended now."""
-        self._belief = beliefs.believe(found, self._belief, _time(), self._timing.thresholds)
+        self._belief = beliefs.believe(observed, self._belief, _time(), self._timing.thresholds)
         self._publish()
 
     def next_look(self) -> float:
         """Seconds until the cluster should be looked at again."""
-        every = self._timing.probe * random.uniform(0.9, 1.1)
+        interval = self._timing.probe * random.uniform(0.9, 1.1)
         return beliefs.next_look(
-            self._belief, _time(), every=every, longest=LONGEST, thresholds=self._timing.thresholds
+            self._belief, _time(), every=interval, longest=LONGEST, thresholds=self._timing.thresholds
         )
 
     def _known_room(self) -> capacity.CapacityReading:
@@ -86,15 +86,15 @@ class Vitals:
             return
         if self.measure.wanted:
             room = self.measure.room or self._known_room()
-            found = capacity.told(self._belief.facts, room, before=self.facts, now=self._now())
+            facts = capacity.told(self._belief.facts, room, before=self.facts, now=self._now())
         else:
-            found = capacity.untold(self._belief.facts)
-        if found == self.facts:
+            facts = capacity.untold(self._belief.facts)
+        if facts == self.facts:
             return
-        self.facts = found
+        self.facts = facts
         # Pods come and go everywhere and always: only what would be written down is worth a cycle.
-        if self._told is None or beliefs.is_urgent(self._told, found) or beliefs.has_moved(self._told, found):
-            self._told = found
+        if self._told is None or beliefs.is_urgent(self._told, facts) or beliefs.has_moved(self._told, facts):
+            self._told = facts
             self._wake()
 
 

@@ -21,9 +21,9 @@ class ClusterIds:
 
     def others(self, but: ClusterName, uid: str, recorded: Collection[ClusterName]) -> set[ClusterName]:
         """The other clusters that have this id, or had it when they were `recorded`."""
-        said = {name for name in self._said.get(uid, ()) if self._id_of(name) == uid}
-        if said:
-            self._said[uid] = said
+        claimants = {name for name in self._said.get(uid, ()) if self._id_of(name) == uid}
+        if claimants:
+            self._said[uid] = claimants
         else:
             self._said.pop(uid, None)
-        return (said | set(recorded)) - {but}
+        return (claimants | set(recorded)) - {but}

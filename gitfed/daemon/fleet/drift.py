@@ -57,9 +57,9 @@ class Assessor:
         return key in self._classes.get(cluster, ())
 
     def assess(self, cluster: ClusterName, key: ObjectKey, body: Body) -> Assessment:
-        found = self._assess(cluster, key, body)
-        held = found.health is Health.TERMINATING and readiness.is_held(body)
-        return replace(found, deletion_held=True) if held else found
+        assessment = self._assess(cluster, key, body)
+        held = assessment.health is Health.TERMINATING and readiness.is_held(body)
+        return replace(assessment, deletion_held=True) if held else assessment
 
     def _assess(self, cluster: ClusterName, key: ObjectKey, body: Body) -> Assessment:
         health, message = self._health(cluster, key, body)
@@ -91,11 +91,11 @@ class Assessor:
             return Health.IN_PROGRESS, "the rule of its kind was not asked yet"
         return collect.judged(verdict[1])
 
-    def judge(self, cluster: ClusterName, key: ObjectKey, body: Body, found: collect.Collected) -> bool:
+    def judge(self, cluster: ClusterName, key: ObjectKey, body: Body, collected: collect.Collected) -> bool:
         """What the script of its kind said of a copy; whether that is news."""
-        verdict = (_generation(body), found)
-        known = self._verdicts.get((cluster, key))
-        if known is not None and known[0] == verdict[0] and collect.judged(known[1]) == collect.judged(found):
+        verdict = (_generation(body), collected)
+        before = self._verdicts.get((cluster, key))
+        if before is not None and before[0] == verdict[0] and collect.judged(before[1]) == collect.judged(collected):
             return False
         self._verdicts[cluster, key] = verdict
         return True
@@ -110,19 +110,19 @@ class Assessor:
         self.interpreter = interpreter
         changed: list[ObjectKey] = []
         for key, classes in rendered.items():
-            known = self._classes_of.get(key)
-            if known is classes:
+            before = self._classes_of.get(key)
+            if before is classes:
                 continue
-            if known is not None and _is_same(known, classes):
+            if before is not None and _is_same(before, classes):
                 # A decision that a gate holds is taken anew in every build: judging its copies anew each time would
                 # bring the next build about, and so on.
                 self._classes_of[key] = classes
                 continue
             changed.append(key)
             self._forget(key)
-            for one in classes:
-                for cluster in one.clusters:
-                    self._classes.setdefault(cluster, {})[key] = one
+            for rendered_class in classes:
+                for cluster in rendered_class.clusters:
+                    self._classes.setdefault(cluster, {})[key] = rendered_class
             self._classes_of[key] = classes
         for key in self._classes_of.keys() - rendered.keys():
             self._forget(key)
@@ -141,7 +141,9 @@ class Assessor:
 
 def _is_same(before: Sequence[RenderedManifest], after: Sequence[RenderedManifest]) -> bool:
     """Whether the same is wanted in the same clusters."""
-    return [(one.digest, one.clusters) for one in before] == [(one.digest, one.clusters) for one in after]
+    return [(manifest.digest, manifest.clusters) for manifest in before] == [
+        (manifest.digest, manifest.clusters) for manifest in after
+    ]
 
 
 def _generation(body: Body) -> object:

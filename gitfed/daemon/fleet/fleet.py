@@ -104,12 +104,12 @@ class Fleet:
         claimed: bool,
         recorded_id: Callable[[ClusterName], str] = lambda name: "",
         recorded_with: Callable[[str], Collection[ClusterName]] = lambda uid: (),
-        known: Mapping[ClusterName, ClusterFacts] = MappingProxyType({}),
+        remembered_facts: Mapping[ClusterName, ClusterFacts] = MappingProxyType({}),
         capacity: bool = False,
     ) -> None:
         """One member for each declared cluster; one that is reached in another way now is a new member.
 
-        `known`: facts of an earlier process. `capacity`: whether nodes and pods are to be watched.
+        `remembered_facts`: facts of an earlier process. `capacity`: whether nodes and pods are to be watched.
         """
         for name in list(self.members):
             declared = repo.clusters.get(name)
@@ -145,7 +145,7 @@ class Fleet:
                 recorded_id=functools.partial(recorded_id, name),
                 elsewhere=functools.partial(self._with_id, name, recorded_with),
                 says_id=functools.partial(self._ids.says, name),
-                known=known.get(name),
+                remembered_facts=remembered_facts.get(name),
                 adopt=name in self._options.adopt,
                 called=self._options.leader,
             )
@@ -170,7 +170,7 @@ class Fleet:
     def claim(self) -> None:
         """Lead from now on. Raises NotOwned, and nothing was written, where that is left to a daemon."""
         by_hand = leader.kind(self._options.leader) == leader.ONE_SHOT
-        if by_hand and self.members and all(isinstance(one, PulledMember) for one in self.members.values()):
+        if by_hand and self.members and all(isinstance(member, PulledMember) for member in self.members.values()):
             raise errors.NotOwned(
                 "nothing can be applied by hand: only agents reach the clusters, and these listen to gitfed run alone",
                 hint="push the commit: the daemon applies it",
@@ -205,21 +205,21 @@ class Fleet:
     async def stuck(self, before: datetime) -> dict[ObjectKey, dict[ClusterName, tuple[int, Stuck]]]:
         """See `Member.stuck`, by Deployment."""
         members = list(self.members.items())
-        found: dict[ObjectKey, dict[ClusterName, tuple[int, Stuck]]] = {}
+        by_deployment: dict[ObjectKey, dict[ClusterName, tuple[int, Stuck]]] = {}
         for (name, _), seen in zip(
             members, await asyncio.gather(*(member.workloads.stuck(before) for _, member in members)), strict=True
         ):
-            for key, one in seen.items():
-                found.setdefault(key, {})[name] = one
-        return found
+            for key, workload in seen.items():
+                by_deployment.setdefault(key, {})[name] = workload
+        return by_deployment
 
     async def load(
         self, questions: Mapping[ClusterName, Sequence[LoadQuestion]]
     ) -> Mapping[ClusterName, Mapping[ObjectKey, ClusterLoad]]:
         """What workloads use, by cluster; see `Member.load`."""
-        asked = [(name, member) for name, member in self.members.items() if name in questions]
-        found = await asyncio.gather(*(member.workloads.load(questions[name]) for name, member in asked))
-        return {name: one for (name, _), one in zip(asked, found, strict=True)}
+        members = [(name, member) for name, member in self.members.items() if name in questions]
+        loads = await asyncio.gather(*(member.workloads.load(questions[name]) for name, member in members))
+        return {name: load for (name, _), load in zip(members, loads, strict=True)}
 
     def abandon(self) -> None:
         """What is under way is not finished: `close` comes next."""
@@ -250,8 +250,8 @@ class Fleet:
     def snapshot(self, repo: RepoSnapshot) -> FleetSnapshot:
         """Facts and objects as known now."""
         self.differs = False
-        pulled = (one for one in self.members.values() if isinstance(one, PulledMember))
-        self._heard_of = frozenset(one.name for one in pulled if one.has_told)
+        pulled = (member for member in self.members.values() if isinstance(member, PulledMember))
+        self._heard_of = frozenset(member.name for member in pulled if member.has_told)
         return FleetSnapshot(
             FactsRef("live", taken_at=self._options.now()),
             {name: self.members[name].facts for name in repo.clusters if name in self.members},
@@ -264,12 +264,12 @@ class Fleet:
 
     def copies(self, key: ObjectKey) -> dict[ClusterName, LiveObject]:
         """One object in every cluster, as last seen: newer than the last snapshot."""
-        found = dict(self._copies.objects.get(key, {}))
+        copies = dict(self._copies.objects.get(key, {}))
         for name, member in self.members.items():
             live = member.view.get(key)
             if live is not None:
-                found[name] = live
-        return found
+                copies[name] = live
+        return copies
 
     def take_touched(self) -> set[ObjectKey]:
         """Objects of which anything new was heard since this was asked before."""
@@ -306,10 +306,10 @@ class Fleet:
             self._touched.add(key)
         return self._assessor.assess(cluster, key, body)
 
-    def judge(self, cluster: ClusterName, key: ObjectKey, found: collect.Collected) -> None:
+    def judge(self, cluster: ClusterName, key: ObjectKey, collected: collect.Collected) -> None:
         """What the script of its kind said of a copy; it was asked outside of the loop."""
         if (member := self.members.get(cluster)) is not None:
-            member.judge(key, found)
+            member.judge(key, collected)
 
     # -- what is to be done -------------------------------------------------------------------------------------
 
@@ -378,7 +378,7 @@ class Fleet:
                 if key not in wanted and member.view.absent(key) and not self._to_come(key, name)
             ]
             # Those that are being written are named by that.
-            entries = [*work.orphans, *(one for one in self._copies.named(name) if one.key not in wanted)]
+            entries = [*work.orphans, *(entry for entry in self._copies.named(name) if entry.key not in wanted)]
             member.worker.submit(work.changes, urgent, entries, forget)
             member.worker.release()
         return sum(len(work.changes) for work in lists.values())

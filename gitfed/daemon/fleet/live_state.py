@@ -36,8 +36,8 @@ class Copies:
 
     def relisted(self, cluster: ClusterName, present: Collection[ObjectKey]) -> None:
         """Everything there was read anew: what is not `present` any more has to be noticed too."""
-        known = [key for key, copies in self.objects.items() if cluster in copies]
-        for key in {*known, *present}:
+        listed = [key for key, copies in self.objects.items() if cluster in copies]
+        for key in {*listed, *present}:
             self.changed(cluster, key)
 
     def left(self, cluster: ClusterName) -> None:
@@ -77,8 +77,8 @@ class Copies:
 
     def named(self, cluster: ClusterName) -> list[InventoryEntry]:
         """Entries that do not name their object yet, with its uid."""
-        found = (self.objects.get(key, {}).get(cluster) for key in self._unnamed.get(cluster, ()))
-        return [replace(live.entry, uid=live.uid) for live in found if live is not None and live.entry is not None]
+        unnamed = (self.objects.get(key, {}).get(cluster) for key in self._unnamed.get(cluster, ()))
+        return [replace(live.entry, uid=live.uid) for live in unnamed if live is not None and live.entry is not None]
 
 
 def _note(sets: dict[ClusterName, set[ObjectKey]], cluster: ClusterName, key: ObjectKey, belongs: bool) -> None:

@@ -96,7 +96,7 @@ class Member:
         self._complaint = ""
         """What was said of it. It stands until the worker can begin: a cluster of somebody else is read well."""
         self._vitals = Vitals(
-            context.known or ClusterFacts(self.name, apis=None),
+            context.remembered_facts or ClusterFacts(self.name, apis=None),
             timing or Timing(),
             models=lambda: self.cluster.spec.resource_models or (),
             now=upward.now,
@@ -210,12 +210,12 @@ class Member:
         self.view.compare_again(expected.changed)
         self.view.want(expected.kinds)
 
-    def judge(self, key: ObjectKey, found: collect.Collected) -> None:
+    def judge(self, key: ObjectKey, collected: collect.Collected) -> None:
         """Raises nothing: of what is not there any more there is nothing to say."""
         live = self.view.get(key)
         if live is None or live.body is None:
             return
-        if self._upward.judge(self.name, key, live.body, found):
+        if self._upward.judge(self.name, key, live.body, collected):
             self.view.compare_again([key])
 
     # -- life ---------------------------------------------------------------------------------------------------
@@ -240,7 +240,7 @@ class Member:
                     self.ready.clear()
                     continue
                 # Whatever it is: one cluster must not be lost to the fleet for as long as this process lives.
-                self._replaced = any(isinstance(one, errors.ClusterReplaced) for one in _leaves(error))
+                self._replaced = any(isinstance(leaf, errors.ClusterReplaced) for leaf in _leaves(error))
                 self._fail(str(self._failure(error)))
                 pause = RETRIES.after(attempt + 1)
             finally:
@@ -298,20 +298,20 @@ class Member:
         session, discovery, inventory = self._session, self._discovery, self.view.inventory
         assert discovery is not None
         assert inventory is not None
-        found = await facts.probe(session, discovery, now=self._upward.now(), previous=self.facts)
+        observed = await facts.probe(session, discovery, now=self._upward.now(), previous=self.facts)
         self.asked = True
-        self._vitals.take(found)
-        if found.reach is not Reach.READY:
-            message = next((c.message for c in found.conditions if c.type == "Ready"), "not ready")
+        self._vitals.take(observed)
+        if observed.reach is not Reach.READY:
+            message = next((c.message for c in observed.conditions if c.type == "Ready"), "not ready")
             raise errors.ClusterUnreachable(f"cluster {self.name}: {message}", cluster=self.name)
         found_id = await identity.read(session)
         known_id = self.id or self._context.recorded_id()
-        other = found_id is not None and known_id not in ("", found_id.uid)
+        replaced = found_id is not None and known_id not in ("", found_id.uid)
         remembered = self._context.expected() if self._lead.term is None else None
         # One that was made anew has nothing of ours, and gets everything again; whose inventory it has, if it has one,
         # is asked before the first write (`Leading.begin`).
-        await inventory.read(expected=0 if (self._context.adopt and remembered is not None) or other else remembered)
-        if other and found_id is not None and (name := self._context.elsewhere(found_id.uid)):
+        await inventory.read(expected=0 if (self._context.adopt and remembered is not None) or replaced else remembered)
+        if replaced and found_id is not None and (name := self._context.elsewhere(found_id.uid)):
             raise errors.NotOwned(f"cluster {self.name}: the cluster {name} answers at its address")
         self._same.take(found_id)
         self._context.says_id(self.id)
@@ -369,10 +369,10 @@ class Member:
     async def _keep_probing(self, session: Session, discovery: Discovery) -> None:
         while True:
             await asyncio.sleep(self._vitals.next_look())
-            found = await facts.probe(session, discovery, now=self._upward.now(), previous=self.facts)
+            observed = await facts.probe(session, discovery, now=self._upward.now(), previous=self.facts)
             was = self.facts.reach
-            self._vitals.take(found)
-            if found.reach is Reach.READY:
+            self._vitals.take(observed)
+            if observed.reach is Reach.READY:
                 try:
                     await self._same.confirm(session)
                 except errors.ClusterReplaced:
@@ -399,7 +399,7 @@ class Member:
 def _leaves(error: BaseException) -> Iterator[BaseException]:
     """What a group of failures is made of, or the failure itself."""
     if isinstance(error, BaseExceptionGroup):
-        for one in error.exceptions:
-            yield from _leaves(one)
+        for inner in error.exceptions:
+            yield from _leaves(inner)
     else:
         yield error

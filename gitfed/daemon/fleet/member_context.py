@@ -21,7 +21,7 @@ class MemberContext:
     """The name of another cluster of the fleet that has this uid; "" when none has."""
     says_id: Callable[[str], None] = lambda uid: None
     """To be told of the cluster's uid whenever it says one, so that `elsewhere` finds it for others."""
-    known: ClusterFacts | None = None
+    remembered_facts: ClusterFacts | None = None
     """Facts of an earlier process."""
     adopt: bool = False
     """Its inventory becomes ours, whatever it says: a person asked for it."""

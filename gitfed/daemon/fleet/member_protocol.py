@@ -101,21 +101,21 @@ class Expected:
 def unlike_in(clusters: Collection[ClusterName], plan: Plan) -> dict[ClusterName, dict[ObjectKey, bool]]:
     """By cluster, objects that are not as this plan wants them there, and whether its list sees to that now: what is
     held, waits or is left alone nobody else is to write either."""
-    found: dict[ClusterName, dict[ObjectKey, bool]] = {}
+    unlike: dict[ClusterName, dict[ObjectKey, bool]] = {}
     for change in plan.changes or ():
         if change.cluster in clusters:
             sees_to_it = not change.turn.waits and change.action in (Action.CREATE, Action.UPDATE)
-            found.setdefault(change.cluster, {})[change.key] = sees_to_it
-    return found
+            unlike.setdefault(change.cluster, {})[change.key] = sees_to_it
+    return unlike
 
 
 def news_in(plan: Plan, before: Plan) -> frozenset[ObjectKey]:
     """Objects of which this plan may want another thing than the one before. Values that did not change are the same
     ones in both."""
-    found = {key for key, one in plan.rendered.items() if before.rendered.get(key) is not one}
-    found |= {key for key, one in plan.bindings.items() if before.bindings.get(key) is not one}
-    found |= before.rendered.keys() - plan.rendered.keys()
-    return frozenset(found | (before.bindings.keys() - plan.bindings.keys()))
+    news = {key for key, manifests in plan.rendered.items() if before.rendered.get(key) is not manifests}
+    news |= {key for key, binding in plan.bindings.items() if before.bindings.get(key) is not binding}
+    news |= before.rendered.keys() - plan.rendered.keys()
+    return frozenset(news | (before.bindings.keys() - plan.bindings.keys()))
 
 
 class ClusterView(Protocol):
@@ -213,7 +213,7 @@ class ClusterMember(Protocol):
     def follow(self, expected: Expected) -> None:
         """Compare what is there with this from now on, and watch its kinds."""
 
-    def judge(self, key: ObjectKey, found: collect.Collected) -> None:
+    def judge(self, key: ObjectKey, collected: collect.Collected) -> None:
         """What the script of its kind said of a copy; it was asked outside of the loop."""
 
     def claim(self) -> None:

@@ -187,7 +187,9 @@ class Queue:
         """What had been written before was written again; how often in a row by now."""
         identity, times, last = self._repaired.pop(change.key, (None, 0, 0.0))
         again = identity == _identity(change) and now - last < _peace(times)
-        self._repaired = {key: one for key, one in self._repaired.items() if now - one[2] < _peace(one[1])}
+        self._repaired = {
+            key: repaired for key, repaired in self._repaired.items() if now - repaired[2] < _peace(repaired[1])
+        }
         self._repaired[change.key] = (_identity(change), times + 1 if again else 1, now)
         return self._repaired[change.key][1]
 

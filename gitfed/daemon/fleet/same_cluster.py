@@ -35,16 +35,16 @@ class SameCluster:
         loop = asyncio.get_running_loop()
         if session is None or loop.time() - self._confirmed_at < _FRESH:
             return
-        found, known = await identity.read(session), self._identity
+        observed, before = await identity.read(session), self._identity
         self._confirmed_at = loop.time()
-        if found is None or known is None:
+        if observed is None or before is None:
             return
-        if found.uid != known.uid:
+        if observed.uid != before.uid:
             raise errors.ClusterReplaced(
                 f"cluster {self._cluster}: another cluster answers at its address than before", cluster=self._cluster
             )
-        if found.is_before(known):
+        if observed.is_before(before):
             raise errors.ClusterReplaced(
                 f"cluster {self._cluster}: it was restored to an earlier state: reading it anew", cluster=self._cluster
             )
-        self._identity = found
+        self._identity = observed

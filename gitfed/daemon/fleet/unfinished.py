@@ -25,12 +25,12 @@ class Unfinished:
         return self._waiting_with(cluster, self._outcomes.kept)
 
     def _waiting_with(
-        self, cluster: ClusterName, result: Callable[[ClusterName, ObjectKey], ApplyResult | None]
+        self, cluster: ClusterName, result_of: Callable[[ClusterName, ObjectKey], ApplyResult | None]
     ) -> list[ApplyResult]:
         if not self._outcomes.has_any(cluster):
             return []
-        found = (result(cluster, key) for key in self._waiting(cluster))
-        return [one for one in found if one is not None]
+        results = (result_of(cluster, key) for key in self._waiting(cluster))
+        return [result for result in results if result is not None]
 
     def _waiting(self, cluster: ClusterName) -> Iterable[ObjectKey]:
         member = self._members.get(cluster)
@@ -38,7 +38,11 @@ class Unfinished:
 
     def in_use(self) -> dict[tuple[ClusterName, ObjectKey], str]:
         """`kept` of all clusters: what of others is in each of these objects, or of its kind."""
-        return {(name, one.key): str(one.details.get("left", "")) for name in self._members for one in self.kept(name)}
+        return {
+            (name, result.key): str(result.details.get("left", ""))
+            for name in self._members
+            for result in self.kept(name)
+        }
 
     def why_failed(self, cluster: ClusterName, key: ObjectKey) -> str:
         """What the cluster said to the last attempt at this object; "" unless it failed."""

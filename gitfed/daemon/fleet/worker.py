@@ -122,11 +122,11 @@ class Worker:
             (change for change in changes if not self._stale(change)), urgent, asyncio.get_running_loop().time()
         )
         self._intend = True
-        known = self._inventory.entries
+        recorded = self._inventory.entries
         for entry in entries:
-            if known.get(entry.key) != entry:
+            if recorded.get(entry.key) != entry:
                 self._uids.setdefault(entry.key, entry)
-        self._forget.update((key, known[key].uid) for key in forget if key in known)
+        self._forget.update((key, recorded[key].uid) for key in forget if key in recorded)
         self._wake.set()
 
     def _stale(self, change: Change) -> bool:
@@ -291,11 +291,11 @@ class Worker:
         if not self._intend or self._announcing is not None:
             return
         self._intend = False
-        known = self._inventory.entries
+        recorded = self._inventory.entries
         missing = [
             InventoryEntry(change.key, "", change.write.rendered.binding, change.write.rendered.replicas)
             for change in self._queue.waiting()
-            if change.write.rendered is not None and _makes(change) and change.key not in known
+            if change.write.rendered is not None and _makes(change) and change.key not in recorded
         ]
         if missing:
             self._announcing = asyncio.create_task(self._announce_all(missing))
@@ -346,8 +346,8 @@ class Worker:
         uids, self._uids = self._uids, {}
         self._writing = uids
         forget, self._forget = self._forget, {}
-        known = self._inventory.entries
-        stale = [key for key, uid in forget.items() if key in known and known[key].uid == uid]
+        recorded = self._inventory.entries
+        stale = [key for key, uid in forget.items() if key in recorded and recorded[key].uid == uid]
         wanted = {change.key for change in self._queue.waiting()}
         try:
             await self._inventory.record(

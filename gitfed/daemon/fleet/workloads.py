@@ -67,8 +67,8 @@ class AskedWorkloads:
     async def stuck(self, before: datetime) -> Mapping[ObjectKey, tuple[int, Stuck]]:
         if self._in_use():
             with suppress(LinkError):
-                found = values.STUCK.read(await self._ask("stuck", before.isoformat()))
-                return {key: (count, one) for key, count, one in found}
+                stuck = values.STUCK.read(await self._ask("stuck", before.isoformat()))
+                return {key: (count, workload) for key, count, workload in stuck}
         return {}
 
     async def load(self, questions: Sequence[LoadQuestion]) -> Mapping[ObjectKey, ClusterLoad]:

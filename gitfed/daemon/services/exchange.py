@@ -81,16 +81,18 @@ class Exchange:
 
     def follow(self, repo: RepoSnapshot, plan: Plan, untouched: UntouchedIn) -> None:
         """After each cycle: what is declared, where it was placed, and how the clusters are."""
-        found: tuple[Route, ...] = ()
+        routes_now: tuple[Route, ...] = ()
         if repo.multicluster_services or any(True for _ in derived.imports(repo.manifests)):
-            placed = {key: [share.cluster for share in one.scheduled.shares] for key, one in plan.bindings.items()}
-            found = routes.of(repo, placed)
+            placed = {
+                key: [share.cluster for share in binding.scheduled.shares] for key, binding in plan.bindings.items()
+            }
+            routes_now = routes.of(repo, placed)
         self._percent = repo.settings.spec.failover.max_unreachable_percent
         self._complete = not repo.unread
         self._untouched = untouched
-        self.routes = found
+        self.routes = routes_now
         names: dict[ClusterName, set[str]] = {}
-        for route in found:
+        for route in routes_now:
             for name in route.providers:
                 names.setdefault(name, set()).add(route.source.name)
         for name, station in self._stations().items():
@@ -106,20 +108,20 @@ class Exchange:
 
     def providers(self) -> dict[ClusterName, Provider]:
         """What may be believed of each cluster, and what it has."""
-        states = exchange.believed({name: _state(one) for name, one in self._members().items()}, self._percent)
+        states = exchange.believed({name: _state(member) for name, member in self._members().items()}, self._percent)
         stations = self._stations()
         return {name: Provider(state, stations[name].own) for name, state in states.items()}
 
     def seen(self) -> Seen:
         """The endpoints as they are now: of each provider its own, of each consumer what came from others."""
-        found: dict[tuple[ObjectKey, ClusterName], Endpoints] = {}
+        endpoints: dict[tuple[ObjectKey, ClusterName], Endpoints] = {}
         providers, stations = self.providers(), self._stations()
         for route in self.routes:
             for name in route.providers & providers.keys():
-                found[route.source, name] = exchange.provided(providers[name], route.source)
+                endpoints[route.source, name] = exchange.provided(providers[name], route.source)
             for name in route.consumers & stations.keys():
-                found[route.by, name] = stations[name].arrived(route.target)
-        return found
+                endpoints[route.by, name] = stations[name].arrived(route.target)
+        return endpoints
 
     def _flush(self) -> None:
         self._flushing = False

@@ -125,7 +125,9 @@ class Station:
     @property
     def targets(self) -> set[ObjectKey]:
         """Services of which slices of others are here, or should be."""
-        return {slices.target_of(one) for one in (*self.goal.slices.values(), *self.there.values())}
+        return {
+            slices.target_of(endpoint_slice) for endpoint_slice in (*self.goal.slices.values(), *self.there.values())
+        }
 
     def arrived(self, target: ObjectKey) -> Endpoints:
         return exchange.arrived(self.there.values(), self.pending, self.failed, target)
@@ -135,8 +137,8 @@ class Station:
         """What is left to be written."""
         if not self._asked.is_set():
             return []
-        known = self._seen.live()
-        if not known.inventory_read or _SERVICE in known.unread:
+        live_now = self._seen.live()
+        if not live_now.inventory_read or _SERVICE in live_now.unread:
             return []
         targets = self.targets
         owners = {key: live.uid for key in targets if (live := self._seen.view.get(key)) is not None and live.ours}
@@ -213,10 +215,10 @@ class Station:
 
     def take_own(self, items: list[ServiceSlice]) -> None:
         before, self.own = self.own, {}
-        for one in items:
-            if slices.is_collected(one) and one.service in self._names:
-                key = slices.target_of(one)
-                self.own[key] = (*self.own.get(key, ()), one)
+        for own_slice in items:
+            if slices.is_collected(own_slice) and own_slice.service in self._names:
+                key = slices.target_of(own_slice)
+                self.own[key] = (*self.own.get(key, ()), own_slice)
         was_fresh, self.fresh = self.fresh, True
         if not was_fresh:
             self._changed(self.cluster, None)
@@ -224,14 +226,18 @@ class Station:
             if before.get(key) != self.own.get(key):
                 self._changed(self.cluster, key)
 
-    def take_event(self, kind: str, one: ServiceSlice) -> None:
+    def take_event(self, kind: str, changed: ServiceSlice) -> None:
         """A slice may have left one Service for another."""
-        for key in [key for key, found in self.own.items() if any(_same_name(one, other) for other in found)]:
-            self.own[key] = tuple(other for other in self.own[key] if not _same_name(one, other))
+        for key in [
+            key
+            for key, own_slices in self.own.items()
+            if any(_same_name(changed, own_slice) for own_slice in own_slices)
+        ]:
+            self.own[key] = tuple(own_slice for own_slice in self.own[key] if not _same_name(changed, own_slice))
             self._changed(self.cluster, key)
-        if kind != "DELETED" and slices.is_collected(one) and one.service in self._names:
-            key = slices.target_of(one)
-            self.own[key] = (*self.own.get(key, ()), one)
+        if kind != "DELETED" and slices.is_collected(changed) and changed.service in self._names:
+            key = slices.target_of(changed)
+            self.own[key] = (*self.own.get(key, ()), changed)
             self._changed(self.cluster, key)
 
     def freshness(self, fresh: bool) -> None:
@@ -247,31 +253,35 @@ class Station:
         if not self._needed.is_set():
             # Nothing is declared: once it is looked whether an earlier process left something, and then no more.
             try:
-                found, _ = await reflect.read(session, path, selector, project=slices.read)
+                left, _ = await reflect.read(session, path, selector, project=slices.read)
             except errors.Unauthorized:
-                found = []  # who may not read them has written none
-            self.take_dispatched(found)
+                left = []  # who may not read them has written none
+            self.take_dispatched(left)
             if not self.there:
                 await self._needed.wait()
         listener = _Listener(self.take_dispatched, self.take_dispatched_event)
         await reflect.follow(session, reflect.Collection(path, selector, slices.read), listener, wake=self._wake)
 
     def take_dispatched(self, items: list[ServiceSlice]) -> None:
-        found = (one for one in items if slices.is_ours(one, self._federation))
-        self.there = {(one.namespace, one.name): one for one in found}
+        ours = (dispatched for dispatched in items if slices.is_ours(dispatched, self._federation))
+        self.there = {(dispatched.namespace, dispatched.name): dispatched for dispatched in ours}
         self._read = True
         self._stir()
 
-    def take_dispatched_event(self, kind: str, one: ServiceSlice) -> None:
-        key = (one.namespace, one.name)
-        known = self.there.get(key)
+    def take_dispatched_event(self, kind: str, changed: ServiceSlice) -> None:
+        key = (changed.namespace, changed.name)
+        before = self.there.get(key)
         if kind == "DELETED":
-            if known is not None and known.uid == one.uid:
+            if before is not None and before.uid == changed.uid:
                 del self.there[key]
-        elif not slices.is_ours(one, self._federation):
+        elif not slices.is_ours(changed, self._federation):
             self.there.pop(key, None)
-        elif known is None or known.uid != one.uid or reflect.newer(one.resource_version, known.resource_version):
-            self.there[key] = one
+        elif (
+            before is None
+            or before.uid != changed.uid
+            or reflect.newer(changed.resource_version, before.resource_version)
+        ):
+            self.there[key] = changed
         self._stir()
 
     # -- writing ------------------------------------------------------------------------------------------------
@@ -302,17 +312,17 @@ class Station:
             await _event(self._work, _AGAIN.after(failures) if failures else None)
 
     async def _carry_out(self, session: Session, step: SliceWrite) -> None:
-        wanted, found = step.wanted, step.present
-        one = wanted or found
-        assert one is not None
-        key = (one.namespace, one.name)
+        wanted, present = step.wanted, step.present
+        endpoint_slice = wanted or present
+        assert endpoint_slice is not None
+        key = (endpoint_slice.namespace, endpoint_slice.name)
         try:
             if wanted is None:
-                await endpoint_slices.delete(session, one.namespace, one.name, one.uid)
-                if self.there.get(key) is found:
+                await endpoint_slices.delete(session, endpoint_slice.namespace, endpoint_slice.name, endpoint_slice.uid)
+                if self.there.get(key) is present:
                     del self.there[key]
             else:
-                self.there[key] = slices.read(await self._send(session, wanted, found))
+                self.there[key] = slices.read(await self._send(session, wanted, present))
         except errors.ObjectExists:
             self._fails(key, "a slice of this name is there that is not ours")
         except errors.ObjectConflict:
@@ -323,13 +333,13 @@ class Station:
             self.failed.pop(key, None)
         self.stirred += 1
 
-    async def _send(self, session: Session, wanted: ServiceSlice, found: ServiceSlice | None) -> Body:
+    async def _send(self, session: Session, wanted: ServiceSlice, present: ServiceSlice | None) -> Body:
         live = self._seen.view.get(slices.target_of(wanted))
         owner = live.uid if live is not None else ""
-        if found is None:
+        if present is None:
             body = slices.body(wanted, self._federation, owner)
             return await endpoint_slices.create(session, wanted.namespace, body)
-        body = slices.body(wanted, self._federation, owner, found.resource_version)
+        body = slices.body(wanted, self._federation, owner, present.resource_version)
         return await endpoint_slices.replace(session, wanted.namespace, wanted.name, body)
 
     def _fails(self, key: SliceKey, why: str) -> None:
@@ -365,8 +375,8 @@ class _Listener:
         self._freshness(False)
 
 
-def _same_name(one: ServiceSlice, other: ServiceSlice) -> bool:
-    return (one.namespace, one.name) == (other.namespace, other.name)
+def _same_name(left: ServiceSlice, right: ServiceSlice) -> bool:
+    return (left.namespace, left.name) == (right.namespace, right.name)
 
 
 async def _until(event: asyncio.Event, work: Coroutine[Any, Any, None]) -> None:

@@ -77,7 +77,7 @@ class PulledMember:
         self.worker: PulledWorklist | None = None
         self.reports = Reports(self.name)
         self.lease = lease
-        self.facts = replace(context.known or ClusterFacts(self.name, apis=None), reach=Reach.UNKNOWN)
+        self.facts = replace(context.remembered_facts or ClusterFacts(self.name, apis=None), reach=Reach.UNKNOWN)
         self._upward = upward
         self._context = context
         self._adopt = context.adopt
@@ -217,7 +217,7 @@ class PulledMember:
         nobody = f"no member of pool {pool} has held it" if pool else "its agent has been silent"
         message = self._not_yet if never else f"{nobody} for {self.lease:g} s"
         ready = ClusterCondition("Ready", "Unknown", reason, message)
-        others = [one for one in self.facts.conditions if one.type != "Ready"]
+        others = [condition for condition in self.facts.conditions if condition.type != "Ready"]
         conditions = facts.dated([ready, *others], self.facts, self._upward.now())
         self.facts = replace(self.facts, reach=Reach.UNKNOWN, conditions=conditions, assumed=False)
         self.asked = True
@@ -241,9 +241,9 @@ class PulledMember:
         state = self.reports.state
         if state is None:
             return
-        other = self._context.elsewhere(state.id) if state.id and state.id != self._context.recorded_id() else ""
-        if other:
-            self._fail(f"the cluster {other} answers its agent")
+        elsewhere = self._context.elsewhere(state.id) if state.id and state.id != self._context.recorded_id() else ""
+        if elsewhere:
+            self._fail(f"the cluster {elsewhere} answers its agent")
             return
         self._give_lead()
         if state.error:
@@ -350,7 +350,7 @@ class PulledMember:
         self._capacity = wanted
         declared = self.cluster.spec.resource_models or ()
         if self._models[0] is not declared:  # every cycle says it again to every cluster
-            self._models = declared, tuple(one.model_dump(mode="json", by_alias=True) for one in declared)
+            self._models = declared, tuple(model.model_dump(mode="json", by_alias=True) for model in declared)
         self._slice.tell(
             capacity=wanted,
             quotas=quotas,
@@ -378,12 +378,12 @@ class PulledMember:
         self._slice.follow(expected)
         self.agent.poke()
 
-    def judge(self, key: ObjectKey, found: collect.Collected) -> None:
+    def judge(self, key: ObjectKey, collected: collect.Collected) -> None:
         live = self.view.get(key)
         if live is None or live.body is None:
             return
         metadata = live.body["metadata"]
-        verdict = values.ScriptVerdict(live.uid, metadata.get("generation"), found)
+        verdict = values.ScriptVerdict(live.uid, metadata.get("generation"), collected)
         if self.told.put(values.of(values.VERDICT, key), values.VERDICTS.json(verdict)):
             self.agent.poke()
 

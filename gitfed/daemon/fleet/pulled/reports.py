@@ -23,7 +23,7 @@ from gitfed.text import canonical
 
 _MOST_SHARED = 1 << 12
 """Statuses that are held once, while that many others are."""
-_SAID = attrgetter(*(one.name for one in fields(LiveObject) if one.name not in ("resource_version", "status")))
+_SAID = attrgetter(*(member.name for member in fields(LiveObject) if member.name not in ("resource_version", "status")))
 
 
 @dataclass(slots=True)
@@ -68,16 +68,16 @@ class EndpointReports:
                 self.arrived[key] = values.ARRIVALS.read(value)
             return set()
         services: set[ObjectKey] = set()
-        if (known := self._slices.pop(name, None)) is not None:
-            service = slices.target_of(known)
+        if (before := self._slices.pop(name, None)) is not None:
+            service = slices.target_of(before)
             del self._of_service[service][name]
             if not self._of_service[service]:
                 del self._of_service[service]
             services.add(service)
         if value is not None:
-            one = replace(values.SLICES.read(value), namespace=key.namespace, name=key.name)
-            service = slices.target_of(one)
-            self._slices[name] = self._of_service.setdefault(service, {})[name] = one
+            own_slice = replace(values.SLICES.read(value), namespace=key.namespace, name=key.name)
+            service = slices.target_of(own_slice)
+            self._slices[name] = self._of_service.setdefault(service, {})[name] = own_slice
             services.add(service)
         return services
 
@@ -133,31 +133,31 @@ class Reports:
         return news
 
     def _object(self, key: ObjectKey, value: object, news: News) -> None:
-        said = values.OBJECTS.read(value)
-        if said.body is not None and not isinstance(said.body.get("metadata"), dict):
+        reported = values.OBJECTS.read(value)
+        if reported.body is not None and not isinstance(reported.body.get("metadata"), dict):
             raise LinkError(f"{key} has no metadata")
         # Many clusters have the same object: what they say alike is held once.
-        matches = Digest(sys.intern(said.matches)) if said.matches is not None else None
-        status = said.status if said.status is None else _shared(canonical.dumps(said.status))
-        known = self.objects.get(key)
-        entry = self._entry(key, said, known.entry if known is not None else None)
-        live = replace(said, key=key, cluster=self._cluster, matches=matches, entry=entry, status=status)
+        matches = Digest(sys.intern(reported.matches)) if reported.matches is not None else None
+        status = reported.status if reported.status is None else _shared(canonical.dumps(reported.status))
+        before = self.objects.get(key)
+        entry = self._entry(key, reported, before.entry if before is not None else None)
+        live = replace(reported, key=key, cluster=self._cluster, matches=matches, entry=entry, status=status)
         self.objects[key] = live
         if entry is not None:
             self.entries[key] = entry
         else:
             self.entries.pop(key, None)
         # A status that moved, of an object that is as rendered and as healthy as before, is nobody's business.
-        if known is None or live.body is not None or _SAID(live) != _SAID(known):
+        if before is None or live.body is not None or _SAID(live) != _SAID(before):
             news.objects.append(key)
 
     @staticmethod
-    def _entry(key: ObjectKey, said: LiveObject, known: InventoryEntry | None) -> InventoryEntry | None:
-        if said.entry is None:
+    def _entry(key: ObjectKey, reported: LiveObject, before: InventoryEntry | None) -> InventoryEntry | None:
+        if reported.entry is None:
             return None
-        uid = said.uid if said.entry.uid == said.uid else said.entry.uid
-        entry = replace(said.entry, key=key, uid=uid, binding=BindingId(sys.intern(said.entry.binding)))
-        return known if entry == known else entry
+        uid = reported.uid if reported.entry.uid == reported.uid else reported.entry.uid
+        entry = replace(reported.entry, key=key, uid=uid, binding=BindingId(sys.intern(reported.entry.binding)))
+        return before if entry == before else entry
 
     def _over(self, key: ObjectKey, value: object, news: News, first: bool) -> None:
         over = values.OVERS.read(value)
@@ -174,5 +174,5 @@ class Reports:
 @lru_cache(_MOST_SHARED)
 def _shared(status: bytes) -> Body:
     """The status of this text, the same value for each copy of the fleet that has it: most are alike."""
-    found: Body = canonical.loads(status)
-    return found
+    shared: Body = canonical.loads(status)
+    return shared

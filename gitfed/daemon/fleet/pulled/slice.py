@@ -136,12 +136,12 @@ class Slice:
     ) -> Iterable[ObjectKey]:
         """Of what this plan may want another thing than the one before: all copies of a fleet are too many to look at
         for each plan."""
-        known = self._wanted.keys()
+        wanted = self._wanted.keys()
         if expected.news is None or not self._followed:
-            return sorted(manifests.keys() | known)
+            return sorted(manifests.keys() | wanted)
         before, news = self._unlike, expected.news
         moved = {key for key in unlike.keys() | before.keys() if unlike.get(key) != before.get(key)}
-        return sorted((moved & manifests.keys()) | (manifests.keys() & news) | (known & news))
+        return sorted((moved & manifests.keys()) | (manifests.keys() & news) | (wanted & news))
 
     def _want_no_more(self, key: ObjectKey) -> None:
         self._forget(values.of(values.OBJECT, key))
@@ -174,7 +174,7 @@ class Slice:
                 source = interpreter.source(body, operation)
                 if source in _HERE:
                     continue
-                scripts = [(values.ScriptAt.of(one), one.text) for one in interpreter.scripts(body, operation)]
+                scripts = [(values.ScriptAt.of(script), script.text) for script in interpreter.scripts(body, operation)]
                 texts.update((f"{values.SCRIPT}{at.digest}", text) for at, text in scripts)
                 rules.append(values.Rule(api_version, kind, operation.value, source, tuple(at for at, _ in scripts)))
         for name in [name for name in self.told if name.startswith(values.SCRIPT) and name not in texts]:
@@ -230,13 +230,13 @@ class Slice:
         for key in before.keys() - self.tasks.keys():
             self._forget(values.of(values.CHANGE, key))
             news = True
-        news |= self._replace(values.ENTRY, {one.key: values.ENTRIES.json(one) for one in entries})
+        news |= self._replace(values.ENTRY, {entry.key: values.ENTRIES.json(entry) for entry in entries})
         news |= self._replace(values.FORGET, dict.fromkeys(forget, True))
         if news:
             self.tell(list=self.setup.list + 1)
 
-    def _replace(self, what: str, found: Mapping[ObjectKey, Any]) -> bool:
-        present = {values.of(what, key): value for key, value in found.items()}
+    def _replace(self, what: str, listed: Mapping[ObjectKey, Any]) -> bool:
+        present = {values.of(what, key): value for key, value in listed.items()}
         gone = self._listed.get(what, set()) - present.keys()
         self._listed[what] = set(present)
         for key in gone:
@@ -246,21 +246,21 @@ class Slice:
 
     # -- values and their bodies --------------------------------------------------------------------------------
 
-    def _say(self, key: str, said: bytes, bodies: Mapping[str, Body]) -> int:
+    def _say(self, key: str, text: bytes, bodies: Mapping[str, Body]) -> int:
         """0; or the bytes of a body that no agent can be told of: then nothing is said of this key."""
         texts = {digest: self._texts.get(digest) or _shared(digest, body) for digest, body in bodies.items()}
-        for digest, text in texts.items():
-            if not replica.fits(f"{values.BODY}{digest}", text.content):
+        for digest, body_text in texts.items():
+            if not replica.fits(f"{values.BODY}{digest}", body_text.content):
                 self._forget(key)
-                return len(text.content)
-        for digest, text in texts.items():
+                return len(body_text.content)
+        for digest, body_text in texts.items():
             if not self._bodies.get(digest):
-                self._texts[digest] = text
-                self.told.put_text(f"{values.BODY}{digest}", text.content)
+                self._texts[digest] = body_text
+                self.told.put_text(f"{values.BODY}{digest}", body_text.content)
             self._bodies[digest] = self._bodies.get(digest, 0) + 1
         self._release(key)
         self._named[key] = tuple(bodies)
-        self.told.put_text(key, said)
+        self.told.put_text(key, text)
         return 0
 
     def _forget(self, key: str) -> None:
@@ -275,9 +275,9 @@ class Slice:
                 self.told.drop(f"{values.BODY}{digest}")
 
 
-def _is_same(task: Task, other: Task) -> bool:
+def _is_same(task: Task, before: Task) -> bool:
     """Whether it is the same order, whatever was known of the object when it was given."""
-    return replace(task, seen=other.seen, urgent=other.urgent) == other
+    return replace(task, seen=before.seen, urgent=before.urgent) == before
 
 
 def _is_written(binding: Binding, cluster: ClusterName) -> bool:

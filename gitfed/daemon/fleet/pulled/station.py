@@ -65,10 +65,12 @@ class PulledStation:
         return shared.fresh and frozenset(shared.names) == self._names
 
     def arrived(self, target: ObjectKey) -> Endpoints:
-        found = self._reports.arrived.get(target, _NONE)
+        arrived = self._reports.arrived.get(target, _NONE)
         if target in self._too_large.values():
-            return Endpoints("", found.count, found.ready, found.left + 1, "a slice is larger than an agent is sent")
-        return found
+            return Endpoints(
+                "", arrived.count, arrived.ready, arrived.left + 1, "a slice is larger than an agent is sent"
+            )
+        return arrived
 
     # -- what the agent says ------------------------------------------------------------------------------------
 
@@ -88,9 +90,11 @@ class PulledStation:
     def _believe(self, services: Iterable[ObjectKey]) -> None:
         for service in services:
             # What was dispatched goes no further, and of others nobody asked.
-            found = tuple(one for one in self._reports.slices_of(service) if slices.is_collected(one))
-            if found and service.name in self._names:
-                self._own[service] = found
+            collected = tuple(
+                own_slice for own_slice in self._reports.slices_of(service) if slices.is_collected(own_slice)
+            )
+            if collected and service.name in self._names:
+                self._own[service] = collected
             else:
                 self._own.pop(service, None)
 
@@ -105,23 +109,23 @@ class PulledStation:
 
     def want(self, goal: WantedSlices, untouched: Untouched) -> None:
         self._goal, self._untouched = goal, untouched
-        arriving = {_key_of(one): one for one in goal.slices.values()}
+        arriving = {_key_of(wanted): wanted for wanted in goal.slices.values()}
         self._too_large.clear()
         news = False
         for key in self._arriving.keys() - arriving.keys():
             self._told.drop(key)
             news = True
-        for key, one in arriving.items():
-            if self._arriving.get(key) == one:
+        for key, wanted in arriving.items():
+            if self._arriving.get(key) == wanted:
                 continue
             try:
-                news |= self._told.put(key, values.SLICES.json(one))
+                news |= self._told.put(key, values.SLICES.json(wanted))
             except errors.LinkError as error:
                 # What is there of it goes: an endpoint that may be gone is worse than one too few.
                 self._told.drop(key)
-                self._too_large[key] = slices.target_of(one)
+                self._too_large[key] = slices.target_of(wanted)
                 log.warning("endpoints are not passed on", extra={"cluster": self._cluster, "error": error.message})
-        self._arriving = {key: one for key, one in arriving.items() if key not in self._too_large}
+        self._arriving = {key: wanted for key, wanted in arriving.items() if key not in self._too_large}
         if not self._say() and news:
             self._poke()
 
@@ -130,7 +134,7 @@ class PulledStation:
 
     def _say(self) -> bool:
         """Whether that is news."""
-        targets = {slices.target_of(one) for one in self._goal.slices.values()}
+        targets = {slices.target_of(wanted) for wanted in self._goal.slices.values()}
         targets |= {key for key, _ in self._goal.kept} | self._targets
         decided = tuple(sorted(key for key in targets if not self._untouched(key)))
         sharing = Sharing(tuple(sorted(self._names)), tuple(sorted(self._goal.kept)), decided)
@@ -140,5 +144,5 @@ class PulledStation:
         return news
 
 
-def _key_of(one: ServiceSlice) -> str:
-    return values.of(values.ARRIVING, slices.key_of(one))
+def _key_of(wanted: ServiceSlice) -> str:
+    return values.of(values.ARRIVING, slices.key_of(wanted))

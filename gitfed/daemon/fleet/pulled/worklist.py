@@ -54,10 +54,10 @@ class PulledWorklist:
         behind = reports.state is not None and reports.state.behind
         self._slice.submit(changes, urgent, reports.done, entries, forget, behind=behind)
         self._owner.submitted()
-        known, self._refused = self._refused, {}
+        before, self._refused = self._refused, {}
         for key, (change, size) in self._slice.too_large.items():
             self._refused[key] = size
-            if known.get(key) != size:
+            if before.get(key) != size:
                 self._owner.refused(change, f"it has {size} bytes, more than an agent is sent ({LARGEST >> 20} MiB)")
 
     def hold(self, seconds: float) -> None:
