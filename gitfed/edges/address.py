@@ -30,12 +30,12 @@ def resolved(host: str, port: int) -> tuple[tuple[str, ...], str]:
     Nothing at all for a name that cannot be looked up here: a proxy may know it.
     """
     try:
-        found = socket.getaddrinfo(host, port or None, type=socket.SOCK_STREAM)
+        answers = socket.getaddrinfo(host, port or None, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError):
         return (), ""
     allowed: dict[str, None] = {}
     refused = ""
-    for *_, place in found:
+    for *_, place in answers:
         text = str(place[0])
         if why := why_not(text):
             refused = f"{text}, {why}"

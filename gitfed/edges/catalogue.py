@@ -21,7 +21,7 @@ def read(*, with_cases: bool = False) -> Mapping[str, str]:
     Cases and their data are most of the files and of no use to a running program, so they are left out unless asked
     for. Raises FileNotFoundError when the program was installed without its catalogue.
     """
-    root, found = _folder("interpreters"), {}
+    root, texts = _folder("interpreters"), {}
     for folder, folders, names in os.walk(root):
         folders.sort()
         if not with_cases and "testdata" in folders:
@@ -30,8 +30,8 @@ def read(*, with_cases: bool = False) -> Mapping[str, str]:
         for name in sorted(names):
             if with_cases or name.endswith(".lua") or name == "interpreter.yaml":
                 with open(os.path.join(folder, name), encoding="utf-8") as file:
-                    found[f"{prefix}/{name}" if prefix else name] = file.read()
-    return found
+                    texts[f"{prefix}/{name}" if prefix else name] = file.read()
+    return texts
 
 
 def kubernetes(name: str) -> bytes:

@@ -35,16 +35,16 @@ class Certificate:
 
 def read(pem: bytes) -> Certificate:
     """The first certificate of a PEM text. Raises InputError."""
-    found = _all(pem)
-    if not found:
+    certificates = _all(pem)
+    if not certificates:
         raise InputError("this holds no certificate in PEM form")
-    common = found[0].subject.get_attributes_for_oid(NameOID.COMMON_NAME)
+    common = certificates[0].subject.get_attributes_for_oid(NameOID.COMMON_NAME)
     return Certificate(
-        serial_text(found[0].serial_number),
+        serial_text(certificates[0].serial_number),
         str(common[0].value) if common else "",
-        _digest(found[0]),
-        found[0].not_valid_before_utc,
-        found[0].not_valid_after_utc,
+        _digest(certificates[0]),
+        certificates[0].not_valid_before_utc,
+        certificates[0].not_valid_after_utc,
     )
 
 
@@ -55,25 +55,25 @@ def serial_text(number: int) -> str:
 
 def pins(pem: bytes) -> tuple[str, ...]:
     """Of each certificate in a PEM text. Raises InputError."""
-    return tuple(f"sha256:{_digest(one)}" for one in _all(pem))
+    return tuple(f"sha256:{_digest(certificate)}" for certificate in _all(pem))
 
 
 def pinned(pem: bytes, wanted: Iterable[str]) -> bytes:
     """Those certificates of a PEM text that one of the pins is of, in PEM form; b"": none. Raises InputError."""
     allowed = list(wanted)
     return b"".join(
-        one.public_bytes(serialization.Encoding.PEM)
-        for one in _all(pem)
-        if any(hmac.compare_digest(f"sha256:{_digest(one)}", pin) for pin in allowed)
+        certificate.public_bytes(serialization.Encoding.PEM)
+        for certificate in _all(pem)
+        if any(hmac.compare_digest(f"sha256:{_digest(certificate)}", pin) for pin in allowed)
     )
 
 
 def last(pem: bytes) -> bytes:
     """The last certificate of a chain, the nearest to its authority. Raises InputError."""
-    found = _all(pem)
-    if not found:
+    certificates = _all(pem)
+    if not certificates:
         raise InputError("this holds no certificate in PEM form")
-    return found[-1].public_bytes(serialization.Encoding.PEM)
+    return certificates[-1].public_bytes(serialization.Encoding.PEM)
 
 
 def why_not_a_pin(text: str) -> str:

@@ -30,9 +30,11 @@ _SEAL = 64
 
 def cache_directory(environment: dict[str, str] | None = None) -> Path:
     """Where this user's caches stand: `$XDG_CACHE_HOME/gitfed`, else `~/.cache/gitfed`."""
-    given = (os.environ if environment is None else environment).get("XDG_CACHE_HOME", "")
+    configured = (os.environ if environment is None else environment).get("XDG_CACHE_HOME", "")
     # The XDG rules: a relative path is invalid and is to be ignored.
-    root = Path(given) if given and Path(given).is_absolute() else Path(os.path.expanduser("~")) / ".cache"
+    root = (
+        Path(configured) if configured and Path(configured).is_absolute() else Path(os.path.expanduser("~")) / ".cache"
+    )
     return root / "gitfed"
 
 

@@ -97,16 +97,16 @@ def _build(root: Root, read: Callable[[str], bytes], isolation: tuple[str, ...])
         scratch = Path(name).resolve()
         try:
             secret = _materialise(root, read, scratch)
-            said = stack.enter_context((scratch / "said").open("w+b"))
+            complaint = stack.enter_context((scratch / "said").open("w+b"))
             printed = stack.enter_context((scratch / "printed").open("w+b"))
         except OSError as error:
             raise SourceError(f"the files to build cannot be written: {error.strerror}") from error
-        code = _run([*isolation, *program, str(scratch / "build")], scratch, printed.fileno(), said.fileno())
+        code = _run([*isolation, *program, str(scratch / "build")], scratch, printed.fileno(), complaint.fileno())
         if code is None:
             raise SourceError(f"the build did not end within {_TIMEOUT:.0f} seconds")
         if code:
-            said.seek(0)
-            raise _failed(said.read(64 * 1024).decode("utf-8", "replace"), scratch, root.folder, secret)
+            complaint.seek(0)
+            raise _failed(complaint.read(64 * 1024).decode("utf-8", "replace"), scratch, root.folder, secret)
         size = printed.seek(0, os.SEEK_END)
         if size > _LARGEST_OUTPUT:
             raise SourceError(f"the build prints {size} bytes, at most {_LARGEST_OUTPUT} are read")
@@ -153,7 +153,7 @@ def _check(path: str, content: bytes) -> None:
             raise SourceError(f"{path}:{fault.line}:{fault.column}: {fault.message}")
 
 
-def _run(command: list[str], scratch: Path, printed: int, said: int) -> int | None:
+def _run(command: list[str], scratch: Path, printed: int, complaint: int) -> int | None:
     """The exit code; None when the time was over. The whole process group ends with it."""
     proxies = dict.fromkeys(("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"), _NO_PROXY)
     environment = {"HOME": str(scratch), "PATH": str(scratch / "none"), "TMPDIR": str(scratch), "LANG": "C.UTF-8"}
@@ -164,7 +164,7 @@ def _run(command: list[str], scratch: Path, printed: int, said: int) -> int | No
         env=environment,
         stdin=subprocess.DEVNULL,
         stdout=printed,
-        stderr=said,
+        stderr=complaint,
         start_new_session=True,
     )
     try:
@@ -177,12 +177,12 @@ def _run(command: list[str], scratch: Path, printed: int, said: int) -> int | No
         process.wait()
 
 
-def _failed(said: str, scratch: Path, folder: str, secret: bool) -> SourceError:
+def _failed(complaint: str, scratch: Path, folder: str, secret: bool) -> SourceError:
     hint = f"see it with: kustomize build {folder or '.'}"
     if secret:
         # It quotes lines of files, and those may be a Secret's.
         return SourceError("Kustomize cannot build it; its message may quote a Secret and is not repeated", hint=hint)
-    text = said.replace(f"{scratch}/build/{_TREE}/", "").replace(f"{scratch}/build/", "").replace(str(scratch), "")
+    text = complaint.replace(f"{scratch}/build/{_TREE}/", "").replace(f"{scratch}/build/", "").replace(str(scratch), "")
     text = " ".join(text.split())
     if logged := _LOGGED.fullmatch(text):
         text = logged[1].replace('\\"', '"')
@@ -199,9 +199,9 @@ def _quoted(path: str) -> str:
 def _program() -> tuple[str, ...]:
     """With the words that make it build; () when there is none."""
     for name, words in (("kustomize", ("build",)), ("kubectl", ("kustomize",))):
-        found = shutil.which(name)
-        if found:
-            return (os.path.abspath(found), *words)
+        path = shutil.which(name)
+        if path:
+            return (os.path.abspath(path), *words)
     return ()
 
 

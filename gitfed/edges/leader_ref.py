@@ -52,11 +52,11 @@ class RefLock:
             self._repository.fetch(self._url, [f"+{REF}:{REF}"])
         entry = self._repository.entries(self._tip).get(_FILE)
         try:
-            found: Any = yaml.load_all(self._repository.read(entry.blob_id))[0] if entry is not None else None
-            if not isinstance(found, Mapping):
+            document: Any = yaml.load_all(self._repository.read(entry.blob_id))[0] if entry is not None else None
+            if not isinstance(document, Mapping):
                 return Lead("", 0, _LONG_AGO, _LONG_AGO)
-            acquired, renewed = (moment.read(found[name]) or _LONG_AGO for name in ("acquired", "renewed"))
-            return Lead(str(found["holder"]), int(found["seconds"]), acquired, renewed)
+            acquired, renewed = (moment.read(document[name]) or _LONG_AGO for name in ("acquired", "renewed"))
+            return Lead(str(document["holder"]), int(document["seconds"]), acquired, renewed)
         except (YamlError, KeyError, TypeError, ValueError, OverflowError, IndexError):
             # Edited by hand: nobody leads by that, so the next candidate may.
             return Lead("", 0, _LONG_AGO, _LONG_AGO)

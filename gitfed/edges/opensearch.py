@@ -112,18 +112,20 @@ class OpenSearch:
         """Why some were refused for good, by type. Raises SearchStoreError when all of them may be tried again."""
         client = self._client or await self._open()
         try:
-            for index in sorted({one.into for one in operations if one.document is not None} - self._indices):
+            for index in sorted(
+                {operation.into for operation in operations if operation.document is not None} - self._indices
+            ):
                 await self._make(client, index)
             answer = await client.bulk(body=b"".join(_lines(operations)).decode())
         except self._library.OpenSearchException as error:
             raise _failed(error) from error
         items = answer.get("items") or () if isinstance(answer, dict) else ()
-        found: list[Any] = [next(iter(item.values()), {}) for item in items if isinstance(item, dict)]
-        if len(found) != len(operations):
+        outcomes: list[Any] = [next(iter(item.values()), {}) for item in items if isinstance(item, dict)]
+        if len(outcomes) != len(operations):
             raise SearchStoreError("OpenSearch answers a bulk request with something else")
-        if any(_code(one) in (429, 503) for one in found):
+        if any(_code(outcome) in (429, 503) for outcome in outcomes):
             raise SearchStoreError("OpenSearch is busy")
-        return [_type(one) for one in found if _code(one) >= 300 and _code(one) != 404]
+        return [_type(outcome) for outcome in outcomes if _code(outcome) >= 300 and _code(outcome) != 404]
 
     async def close(self) -> None:
         client, self._client = self._client, None
@@ -141,7 +143,7 @@ class OpenSearch:
     async def _open(self) -> Any:
         if not is_installed():
             raise SearchStoreError("opensearch-py is not installed", hint="pip install 'gitfed[search]'")
-        found = await asyncio.to_thread(login, self._config, self._credentials_dir)
+        account = await asyncio.to_thread(login, self._config, self._credentials_dir)
         for address in self._config.addresses:
             if why := resolve.check_host(urlsplit(address).hostname or ""):
                 raise SearchStoreError(f"{address} is not contacted: it is {why}")
@@ -149,10 +151,10 @@ class OpenSearch:
         library = self._library = await asyncio.to_thread(importlib.import_module, "opensearchpy")
         logging.getLogger("opensearch").setLevel(logging.CRITICAL + 1)  # it names addresses and quotes documents
         options: dict[str, Any] = {"timeout": TIMEOUT, "max_retries": 0, "connection_class": _connection(library)}
-        if found is not None:
-            options["http_auth"] = (found.user, found.password)
-            if found.authorities is not None:
-                options["ca_certs"] = str(found.authorities)
+        if account is not None:
+            options["http_auth"] = (account.user, account.password)
+            if account.authorities is not None:
+                options["ca_certs"] = str(account.authorities)
         try:
             self._client = library.AsyncOpenSearch(hosts=list(self._config.addresses), **options)
         except (OSError, ValueError) as error:
@@ -186,11 +188,11 @@ async def _no_redirects(request: aiohttp.ClientRequest, handler: aiohttp.ClientH
 
 
 def _lines(operations: Iterable[BulkOperation]) -> Iterable[bytes]:
-    for one in operations:
-        verb = "delete" if one.document is None else "index"
-        yield orjson.dumps({verb: {"_index": one.into, "_id": one.uid}}) + b"\n"
-        if one.document is not None:
-            yield one.document + b"\n"
+    for operation in operations:
+        verb = "delete" if operation.document is None else "index"
+        yield orjson.dumps({verb: {"_index": operation.into, "_id": operation.uid}}) + b"\n"
+        if operation.document is not None:
+            yield operation.document + b"\n"
 
 
 def _code(item: Any) -> int:

@@ -81,11 +81,11 @@ class _Element:
 
 def _fields_of(pem: bytes, kind: re.Pattern[str]) -> list[_Element]:
     """Those of the part that is signed. Raises ValueError."""
-    found = kind.search(pem.decode("ascii", "replace"))
-    if found is None:
+    match = kind.search(pem.decode("ascii", "replace"))
+    if match is None:
         raise ValueError("no such part")
     try:
-        content = base64.b64decode("".join(found[1].split()), validate=True)
+        content = base64.b64decode("".join(match[1].split()), validate=True)
     except binascii.Error as error:
         raise ValueError("no base64") from error
     (outermost,) = _elements(content)
@@ -94,7 +94,7 @@ def _fields_of(pem: bytes, kind: re.Pattern[str]) -> list[_Element]:
 
 def _elements(content: bytes) -> list[_Element]:
     """Raises ValueError, IndexError."""
-    found, at = [], 0
+    elements, at = [], 0
     while at < len(content):
         tag, length, begins = content[at], content[at + 1], at + 2
         if length >= 0x80:
@@ -103,14 +103,14 @@ def _elements(content: bytes) -> list[_Element]:
         end = begins + length
         if end > len(content):
             raise ValueError("it is cut short")
-        found.append(_Element(tag, content[begins:end], content[at:end]))
+        elements.append(_Element(tag, content[begins:end], content[at:end]))
         at = end
-    return found
+    return elements
 
 
 def _names(subject: _Element) -> list[tuple[bytes, str]]:
     """Raises ValueError."""
-    found = []
+    names = []
     for group in subject.inside():
         for attribute in group.inside():
             kind, value = attribute.inside()
@@ -119,8 +119,8 @@ def _names(subject: _Element) -> list[tuple[bytes, str]]:
             if kind.value in {_COMMON_NAME, _ORGANIZATION}:
                 if value.tag not in _TEXTS:
                     raise ValueError("a name in another alphabet")
-                found.append((kind.value, value.value.decode()))
-    return found
+                names.append((kind.value, value.value.decode()))
+    return names
 
 
 def _moment(element: _Element) -> datetime:

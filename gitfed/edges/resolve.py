@@ -23,10 +23,10 @@ class Checked(abc.AbstractResolver):
     async def resolve(
         self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
     ) -> list[abc.ResolveResult]:
-        found = await self._inner.resolve(host, port, family)
-        allowed = [one for one in found if not address.why_not(one["host"])]
-        if found and not allowed:
-            raise address.NotContacted(f"{host} is {found[0]['host']}, {address.why_not(found[0]['host'])}")
+        resolved = await self._inner.resolve(host, port, family)
+        allowed = [result for result in resolved if not address.why_not(result["host"])]
+        if resolved and not allowed:
+            raise address.NotContacted(f"{host} is {resolved[0]['host']}, {address.why_not(resolved[0]['host'])}")
         return allowed
 
     async def close(self) -> None:

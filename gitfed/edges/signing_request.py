@@ -54,14 +54,16 @@ def read(pem: bytes) -> SigningRequest:
         raise InputError("the signing request is not signed with its own key")
     if extensions:
         raise InputError("the signing request asks for extensions, such as alternative names")
-    known = (NameOID.COMMON_NAME, NameOID.ORGANIZATION_NAME)
-    if any(one.oid not in known for one in attributes):
+    allowed = (NameOID.COMMON_NAME, NameOID.ORGANIZATION_NAME)
+    if any(attribute.oid not in allowed for attribute in attributes):
         raise InputError("the subject of the signing request has more than a common name and organizations")
-    common = [str(one.value) for one in attributes if one.oid == NameOID.COMMON_NAME]
+    common = [str(attribute.value) for attribute in attributes if attribute.oid == NameOID.COMMON_NAME]
     if len(common) != 1:
         raise InputError("the signing request has not exactly one common name")
     return SigningRequest(
-        common[0], tuple(str(one.value) for one in attributes if one.oid == NameOID.ORGANIZATION_NAME), key
+        common[0],
+        tuple(str(attribute.value) for attribute in attributes if attribute.oid == NameOID.ORGANIZATION_NAME),
+        key,
     )
 
 

@@ -97,8 +97,14 @@ class _Way:
 
     async def connect(self, dest_host: str, dest_port: int, timeout: float | None = None) -> socket.socket:
         trouble: OSError = socket.gaierror(socket.EAI_NONAME, "no address")
-        for found in await resolve.Checked().resolve(dest_host, dest_port, socket.AF_UNSPEC):
-            address = (found["family"], socket.SOCK_STREAM, found["proto"], "", (found["host"], found["port"]))
+        for resolved in await resolve.Checked().resolve(dest_host, dest_port, socket.AF_UNSPEC):
+            address = (
+                resolved["family"],
+                socket.SOCK_STREAM,
+                resolved["proto"],
+                "",
+                (resolved["host"], resolved["port"]),
+            )
             opened = self._opens(address) if self._opens is not None else socket.socket(*address[:3])
             opened.setblocking(False)
             try:

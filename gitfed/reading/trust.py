@@ -210,7 +210,7 @@ class Trust:
         """`also` names files in which PGP keys may be found that `entries` name by fingerprint."""
         read = functools.partial(self._content, commit)
         key_files = [content for path in (*entries, *also) if not public_key.is_key(path) and (content := read(path))]
-        return signature.keyring(entries, read, known=(*key_files, *self._own.trusted))
+        return signature.keyring(entries, read, key_files=(*key_files, *self._own.trusted))
 
     def _content(self, commit: Commit, path: str) -> bytes | None:
         entry = self._repository.entries(commit).get(path)

@@ -39,7 +39,7 @@ def raw(work: Path, commit: str) -> bytes:
 
 
 def ring(*entries: str, known: tuple[str, ...] = ()) -> signature.Keyring:
-    return signature.keyring(entries, lambda path: None, known=[text.encode() for text in known])
+    return signature.keyring(entries, lambda path: None, key_files=[text.encode() for text in known])
 
 
 def of_file(content: str) -> signature.Keyring:

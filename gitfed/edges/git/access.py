@@ -68,7 +68,7 @@ class Access:
         Raises SourceError for files that cannot be used and for names of addresses that are not contacted,
         SourceUnreachable when an app's token cannot be had now.
         """
-        given, bare = location.split_login(url)
+        login, bare = location.split_login(url)
         origin = location.origin(bare)
         if origin.scheme in ("ssh", "git"):
             _addresses(origin)
@@ -78,7 +78,7 @@ class Access:
                 # The name before the host is whom we log in as, not a secret.
                 yield GitAccess(url, self._ssh(folder, stack))
             elif origin.scheme in ("http", "https"):
-                yield GitAccess(bare, self._http(folder, origin, given))
+                yield GitAccess(bare, self._http(folder, origin, login))
             else:
                 yield GitAccess(url, {})
 
@@ -101,9 +101,9 @@ class Access:
 
     # -- https --------------------------------------------------------------------------------------------------
 
-    def _http(self, folder: Path | None, origin: location.Origin, given: str) -> dict[str, str]:
+    def _http(self, folder: Path | None, origin: location.Origin, login: str) -> dict[str, str]:
         environment = {}
-        header = _basic(unquote(given)) if given else ""
+        header = _basic(unquote(login)) if login else ""
         if folder is not None:
             header = self._authorization(folder, origin) or header
             for name, variable in (
@@ -167,16 +167,16 @@ class Access:
                     "IdentitiesOnly=yes",
                     "IdentityAgent=none",
                 ]
-        said = " ".join(f"-o {shlex.quote(option)}" for option in options)
-        return {"GIT_SSH_COMMAND": f"{command} {said}", "GIT_SSH_VARIANT": "ssh"}
+        settings = " ".join(f"-o {shlex.quote(option)}" for option in options)
+        return {"GIT_SSH_COMMAND": f"{command} {settings}", "GIT_SSH_VARIANT": "ssh"}
 
 
 def _addresses(origin: location.Origin) -> tuple[str, ...]:
     """Where a host is, as far as that is known here. Raises SourceError for what is not contacted."""
-    found, refused = address.resolved(origin.host, origin.port)
-    if refused and not (found and origin.scheme.startswith("http")):
+    places, refused = address.resolved(origin.host, origin.port)
+    if refused and not (places and origin.scheme.startswith("http")):
         raise SourceError(f"{origin} is {refused}")
-    return found
+    return places
 
 
 def _pinned(origin: location.Origin) -> dict[str, str]:
@@ -184,10 +184,10 @@ def _pinned(origin: location.Origin) -> dict[str, str]:
 
     ssh has no such setting; there the key of the host, which is always compared, tells it from any other.
     """
-    found = _addresses(origin)
-    if not found or origin.host in found:
+    addresses = _addresses(origin)
+    if not addresses or origin.host in addresses:
         return {}
-    places = ",".join(f"[{one}]" if ":" in one else one for one in found)
+    places = ",".join(f"[{literal}]" if ":" in literal else literal for literal in addresses)
     return {"http.curloptResolve": f"{origin.host}:{origin.port}:{places}"}
 
 

@@ -67,13 +67,13 @@ def installation_token(
     except NoAnswer as error:
         raise SourceUnreachable(f"{without}: {error.why()}") from error
     if not answer.is_good:
-        said = f"{without}: HTTP {answer.status}"
+        message = f"{without}: HTTP {answer.status}"
         if answer.status in (429, 503):
             wait = git_errors.retry_after(answer.headers.get("Retry-After", ""))
-            raise SourceUnreachable(said, retry_after=wait)
+            raise SourceUnreachable(message, retry_after=wait)
         if answer.status >= 500:
-            raise SourceUnreachable(said)
-        raise SourceError(said, hint="compare app id, installation id and key")
+            raise SourceUnreachable(message)
+        raise SourceError(message, hint="compare app id, installation id and key")
     try:
         content = json.loads(answer.body)
         return Token(str(content["token"]), datetime.fromisoformat(content["expires_at"]).timestamp())

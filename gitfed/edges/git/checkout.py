@@ -46,8 +46,8 @@ class Committing(program.Program):
 
     def _commit(self, paths: Sequence[str], message: str, *, aside: bool) -> tuple[str, Commit]:
         """HEAD as it was, and the commit on top of it."""
-        asked = [part for name in ("index", *_UNDER_WAY) for part in ("--git-path", name)]
-        index, *marks = (self.path.absolute() / line for line in self.text("rev-parse", *asked).splitlines())
+        arguments = [part for name in ("index", *_UNDER_WAY) for part in ("--git-path", name)]
+        index, *marks = (self.path.absolute() / line for line in self.text("rev-parse", *arguments).splitlines())
         for mark, what in zip(marks, _UNDER_WAY.values(), strict=True):
             if mark.exists():
                 raise SourceError(f"{self.path}: {what} is under way", hint="end it, then git add and git commit")
@@ -92,9 +92,9 @@ class Committing(program.Program):
     def _values(self) -> dict[str, str]:
         """What is obeyed in this repository: values from wherever they come, and programs that the person named."""
         raw = self.run("config", "--list", "--show-scope", "-z").decode("utf-8", "surrogateescape").split("\0")
-        found = {"core.splitIndex": "false"}
+        values = {"core.splitIndex": "false"}
         for scope, setting in zip(raw[::2], raw[1::2], strict=False):
             name, separator, value = setting.partition("\n")
             if name in _VALUES or (name.startswith("gpg.") and scope not in ("local", "worktree")):
-                found[name] = value if separator else "true"
-        return found
+                values[name] = value if separator else "true"
+        return values

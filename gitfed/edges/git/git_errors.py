@@ -53,18 +53,20 @@ def retry_after(value: str) -> float | None:
     return min(max(0.0, when.timestamp() - time.time()), _LONGEST_WAIT)
 
 
-def translate(args: Sequence[str], said: str, *, shown: str = "", trace: str = "", known: bool = False) -> SourceError:
+def translate(
+    args: Sequence[str], output: str, *, shown: str = "", trace: str = "", authorized: bool = False
+) -> SourceError:
     """The error for a git command that failed. `shown` is the address it asked, `trace` the headers it received;
-    `known` says that credentials were sent.
+    `authorized` says that credentials were sent.
     """
-    text = said.strip().removeprefix("stderr:").strip().strip("'")
+    text = output.strip().removeprefix("stderr:").strip().strip("'")
     if "dubious ownership" in text:
         return SourceError(
             _first(args, text), hint="git config --global --add safe.directory PATH, if you trust its owner"
         )
     if "from promisor remote" in text or "lazy fetching disabled" in text:
         return partial_clone()
-    if shown and (error := _of_server(text, shown, trace, known)):
+    if shown and (error := _of_server(text, shown, trace, authorized)):
         return error
     if (full := _UNWRITABLE.get(args[0])) and "remote: " not in text:
         line = next((line for line in text.splitlines() if full.search(line)), "")
@@ -77,10 +79,10 @@ def translate(args: Sequence[str], said: str, *, shown: str = "", trace: str = "
     return kind(f"git {args[0]}: {_printable(message)}")
 
 
-def unwritable(args: Sequence[str], said: str) -> CloneUnwritable:
+def unwritable(args: Sequence[str], output: str) -> CloneUnwritable:
     """Without the name of the temporary file, which is another one each time: what is the same is said once."""
-    said = _TEMPORARY.sub("a file", _first(args, said))
-    return CloneUnwritable(f"git {args[0]}: {_printable(said)}", hint="make room in the data directory")
+    output = _TEMPORARY.sub("a file", _first(args, output))
+    return CloneUnwritable(f"git {args[0]}: {_printable(output)}", hint="make room in the data directory")
 
 
 def partial_clone() -> SourceError:
@@ -88,7 +90,7 @@ def partial_clone() -> SourceError:
     return SourceError("this clone is partial and lacks what is asked for", hint=_WHOLE)
 
 
-def _of_server(text: str, shown: str, trace: str, known: bool) -> SourceError | None:
+def _of_server(text: str, shown: str, trace: str, authorized: bool) -> SourceError | None:
     """What is common enough to have a sentence of its own."""
     if "REMOTE HOST IDENTIFICATION HAS CHANGED" in text:
         hint = "somebody may listen in; if its owner changed the key, put the new one there"
@@ -100,17 +102,17 @@ def _of_server(text: str, shown: str, trace: str, known: bool) -> SourceError | 
         return SourceError(f"{shown} refuses our key", hint=_CREDENTIALS)
     if any(sign in text for sign in ("could not read Username", "could not read Password", "Authentication failed")):
         # Git would now ask a person for others.
-        return SourceError(f"{shown} {'refuses the' if known else 'asks for'} credentials", hint=_CREDENTIALS)
-    found = _STATUS.search(text)
-    status = int(found[1]) if found else 0
+        return SourceError(f"{shown} {'refuses the' if authorized else 'asks for'} credentials", hint=_CREDENTIALS)
+    match = _STATUS.search(text)
+    status = int(match[1]) if match else 0
     if 300 <= status < 400 or "unable to update url base from redirection" in text:
         hint = "name the address that it leads to"
         return SourceError(
             f"{shown} answers with a redirect, which is not followed (HTTP {status or '3xx'})", hint=hint
         )
     if status in (429, 503):
-        asked = [wait for value in _RETRY_AFTER.findall(trace) if (wait := retry_after(value)) is not None]
-        wait = asked[-1] if asked else None
+        waits = [wait for value in _RETRY_AFTER.findall(trace) if (wait := retry_after(value)) is not None]
+        wait = waits[-1] if waits else None
         how_long = f", for {wait:.0f} seconds" if wait is not None else ""
         return SourceUnreachable(f"{shown} asks to be left alone{how_long}: HTTP {status}", retry_after=wait)
     return None

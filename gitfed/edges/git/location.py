@@ -120,8 +120,8 @@ def find_root(start: Path) -> Path:
 
     Raises SourceError when there is none.
     """
-    here = start.resolve()
-    for candidate in (here, *here.parents):
+    folder = start.resolve()
+    for candidate in (folder, *folder.parents):
         if (candidate / ".git").exists() or is_git_dir(candidate):
             return candidate
     raise SourceError(

@@ -162,7 +162,7 @@ class Objects(Program):
 
         Only folders on the way are read: of a branch with ten thousand files a few cost little.
         """
-        wanted, whole = set(paths), tuple(folders)
+        wanted, below = set(paths), tuple(folders)
         on_the_way = {path[: end + 1] for path in wanted for end, sign in enumerate(path) if sign == "/"}
         entries: dict[str, TreeEntry] = {}
         todo = [("", self._tree_of(commit))]
@@ -171,9 +171,9 @@ class Objects(Program):
             for name, (mode, blob) in self._folder(tree).items():
                 path = prefix + name
                 if mode == _FOLDER:
-                    if f"{path}/" in on_the_way or f"{path}/".startswith(whole):
+                    if f"{path}/" in on_the_way or f"{path}/".startswith(below):
                         todo.append((f"{path}/", blob))
-                elif path in wanted or path.startswith(whole):
+                elif path in wanted or path.startswith(below):
                     entries[path] = TreeEntry(path, blob, self._size(blob), mode)
         return entries
 

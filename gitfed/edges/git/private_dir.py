@@ -55,10 +55,10 @@ class PrivateDir:
 @contextlib.contextmanager
 def of(repository: Program) -> Iterator[PrivateDir]:
     """Raises SourceError. What was not handed over is gone afterwards, but for objects."""
-    said = repository.text(
+    answers = repository.text(
         "rev-parse", "--show-object-format", "--git-path", "objects", "--git-path", "shallow"
     ).splitlines()
-    form, objects, shallow = said[0], *(repository.path.absolute() / path for path in said[1:])
+    form, objects, shallow = answers[0], *(repository.path.absolute() / path for path in answers[1:])
     refs = _refs(repository, {})
     with tempfile.TemporaryDirectory(prefix="gitfed-git-") as folder:
         path = Path(folder)

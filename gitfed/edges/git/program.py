@@ -82,11 +82,11 @@ class Program:
 
     def check_version(self) -> None:
         """Raises SourceError for a git that is older than what is tested, and than the fixes of 2022 in it."""
-        said = self.text("version")
-        found = re.search(r"(\d+)\.(\d+)", said)
-        if found is None or (int(found[1]), int(found[2])) < _OLDEST:
+        version = self.text("version")
+        numbers = re.search(r"(\d+)\.(\d+)", version)
+        if numbers is None or (int(numbers[1]), int(numbers[2])) < _OLDEST:
             oldest = ".".join(str(number) for number in _OLDEST)
-            raise SourceError(f"{said or 'git'} is too old", hint=f"install Git {oldest} or newer")
+            raise SourceError(f"{version or 'git'} is too old", hint=f"install Git {oldest} or newer")
 
     def close(self) -> None:
         with self._lock:
@@ -117,17 +117,17 @@ class Program:
                 if args[0] in self._interrupted:
                     _kill(process)
             try:
-                output, said = process.communicate(timeout=timeout)
+                output, complaint = process.communicate(timeout=timeout)
             except subprocess.TimeoutExpired:
                 _kill(process)
-                output, said = process.communicate()
-                said += b"\ntimeout: the command was ended after %d seconds" % (timeout or 0)
+                output, complaint = process.communicate()
+                complaint += b"\ntimeout: the command was ended after %d seconds" % (timeout or 0)
             finally:
                 self._abroad.pop(process, None)
         if process.returncode and args[0] in self._interrupted:
             raise SourceUnreachable(f"git {args[0]}: interrupted, because the process stops")
         if process.returncode:
-            text = said.decode("utf-8", "replace")
+            text = complaint.decode("utf-8", "replace")
             if process.returncode < 0 and not text:
                 text = f"ended by {signal.Signals(-process.returncode).name}"
             raise told(text) if told is not None else git_errors.translate(args, text)
@@ -167,9 +167,9 @@ class Program:
                         hint="keep what is deployed in a repository of its own",
                     )
                 chunks.append(chunk)
-            said = errors.read()
+            complaint = errors.read()
             if process.wait():
-                raise git_errors.translate(args, said.decode("utf-8", "replace"))
+                raise git_errors.translate(args, complaint.decode("utf-8", "replace"))
         return b"".join(chunks).split(b"\0")
 
     def text(self, *args: str) -> str:
@@ -223,10 +223,10 @@ def as_environment(settings: Mapping[str, str]) -> dict[str, str]:
         return {}
     count = os.environ.get("GIT_CONFIG_COUNT", "")
     first = int(count) if count.isdecimal() else 0
-    found = {"GIT_CONFIG_COUNT": str(first + len(settings))}
+    environment = {"GIT_CONFIG_COUNT": str(first + len(settings))}
     for number, (name, value) in enumerate(settings.items(), first):
-        found |= {f"GIT_CONFIG_KEY_{number}": name, f"GIT_CONFIG_VALUE_{number}": value}
-    return found
+        environment |= {f"GIT_CONFIG_KEY_{number}": name, f"GIT_CONFIG_VALUE_{number}": value}
+    return environment
 
 
 def other_side(service: str) -> str:

@@ -164,9 +164,9 @@ class Remote(Tidying):
             path = str(Path(url).resolve())
             return self.run(*(path if part is None else part for part in args), timeout=timeout, environment=where)
         location.check_url(url)
-        until, said = self._asked_for_peace.get(location.origin(url), (0.0, None))
-        if said is not None and time.monotonic() < until:
-            raise said
+        until, refusal = self._asked_for_peace.get(location.origin(url), (0.0, None))
+        if refusal is not None and time.monotonic() < until:
+            raise refusal
         silence = self._silent.get(url)
         if silence is not None:
             if time.monotonic() < silence.until:
@@ -184,11 +184,11 @@ class Remote(Tidying):
             if error.retry_after is not None:
                 self._asked_for_peace[location.origin(url)] = (time.monotonic() + error.retry_after, error)
             if "timeout: the command" in error.message:
-                known = self._silent.get(url)
-                times = known.times + 1 if known is not None else 0
+                silence = self._silent.get(url)
+                times = silence.times + 1 if silence is not None else 0
                 until = time.monotonic() + _LEFT_ALONE[min(times, len(_LEFT_ALONE) - 1)]
                 # The first words stay: how long which command took is no news.
-                self._silent[url] = Silence(times, until, known.error if known is not None else error)
+                self._silent[url] = Silence(times, until, silence.error if silence is not None else error)
                 raise self._silent[url].error from error
             raise
         self._silent.pop(url, None)
@@ -202,11 +202,11 @@ class Remote(Tidying):
                 # that matters: bodies are left out and what is sent is masked by Git.
                 environment |= {"GIT_TRACE_CURL": trace.name, "GIT_TRACE_CURL_NO_DATA": "1", "GIT_TRACE_REDACT": "1"}
 
-            def told(said: str) -> SourceError:
+            def told(output: str) -> SourceError:
                 headers = trace.read(_MOST_TRACED).decode("utf-8", "replace")
                 command = [part for part in args if part is not None]
                 return git_errors.translate(
-                    command, said, shown=location.shown(url), trace=headers, known=way.authorized
+                    command, output, shown=location.shown(url), trace=headers, authorized=way.authorized
                 )
 
             command = (way.url if part is None else part for part in args)

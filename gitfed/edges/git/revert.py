@@ -29,32 +29,32 @@ def files(repository: Repository, commit: Commit, onto: Commit) -> dict[str, byt
     parents = repository.info(commit).parents
     if not parents:
         raise SourceError(f"{commit[:7]} has no parent: there is nothing before it")
-    before, after, present = (dict(repository.entries(one)) for one in (parents[0], commit, onto))
+    before, after, present = (dict(repository.entries(revision)) for revision in (parents[0], commit, onto))
     changed = sorted(path for path in before.keys() | after.keys() if _id(before, path) != _id(after, path))
-    found: dict[str, bytes | None] = {}
+    contents: dict[str, bytes | None] = {}
     conflicts = []
     for path in changed:
         if _id(present, path) == _id(before, path):
             continue  # undone already
         sides = [listing.get(path) for listing in (before, after, present)]
-        if any(one is not None and one.mode != _PLAIN for one in sides):
+        if any(entry is not None and entry.mode != _PLAIN for entry in sides):
             raise SourceError(
                 f"{path} is no plain file: revert {commit[:7]} with Git", hint=f"git revert {commit[:12]}"
             )
         if _id(present, path) == _id(after, path):
-            found[path] = repository.read(before[path].blob_id) if path in before else None
+            contents[path] = repository.read(before[path].blob_id) if path in before else None
             continue
         merged = _merged(repository, *sides)
         if merged is None:
             conflicts.append(path)
         else:
-            found[path] = merged
+            contents[path] = merged
     if conflicts:
         raise SourceError(
             f"{commit[:7]} cannot be reverted by itself: {', '.join(conflicts[:5])} changed again since",
             hint=f"git revert {commit[:12]}, and solve the conflicts",
         )
-    return found
+    return contents
 
 
 def _id(listing: dict[str, TreeEntry], path: str) -> str:

@@ -34,13 +34,13 @@ class Keyring:
     """Fingerprints that count, capital hexadecimal digits."""
     trusted: tuple[bytes, ...] = ()
     """Key blocks of which every key counts."""
-    known: tuple[bytes, ...] = ()
+    key_files: tuple[bytes, ...] = ()
     """Key blocks in which a fingerprint of `pgp` may be found."""
     unusable: tuple[str, ...] = ()
     """What was named as a key and is none, each with the reason."""
 
     def __bool__(self) -> bool:
-        return bool(self.ssh or self.trusted or (self.pgp and self.known))
+        return bool(self.ssh or self.trusted or (self.pgp and self.key_files))
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,11 +51,11 @@ class SignatureVerdict:
     why_not: str = ""
 
 
-def keyring(entries: Iterable[str], read: Callable[[str], bytes | None], *, known: Iterable[bytes] = ()) -> Keyring:
+def keyring(entries: Iterable[str], read: Callable[[str], bytes | None], *, key_files: Iterable[bytes] = ()) -> Keyring:
     """Keys by what names them: an SSH public key, a fingerprint, or the path of a file with either kind of keys.
 
-    `read` gives the content of a path, None if there is no such file. `known` are files in which PGP keys that are only
-    named by fingerprint may be found.
+    `read` gives the content of a path, None if there is no such file. `key_files` are files in which PGP keys that are
+    only named by fingerprint may be found.
     """
     ssh: dict[str, str] = {}
     pgp: set[str] = set()
@@ -84,10 +84,10 @@ def keyring(entries: Iterable[str], read: Callable[[str], bytes | None], *, know
                     _add_ssh(ssh, match, entry, unusable)
                 else:
                     unusable.append(f"{entry}: a line that is no public key (options of allowed_signers do not count)")
-            if len(ssh) == before and not any(said.startswith(entry) for said in unusable):
+            if len(ssh) == before and not any(complaint.startswith(entry) for complaint in unusable):
                 unusable.append(f"{entry}: no public key in it")
-    found = tuple(content for content in known if _PGP in content)
-    return Keyring(ssh, frozenset(pgp), tuple(trusted), found, tuple(unusable))
+    pgp_files = tuple(content for content in key_files if _PGP in content)
+    return Keyring(ssh, frozenset(pgp), tuple(trusted), pgp_files, tuple(unusable))
 
 
 def verify(raw: bytes, keys: Keyring) -> SignatureVerdict:
@@ -139,15 +139,15 @@ def _verify_ssh(payload: bytes, signature: bytes, keys: Keyring, folder: Path) -
     file = folder / "signature"
     file.write_bytes(signature)
     done = _run(["ssh-keygen", "-Y", "check-novalidate", "-n", "git", "-s", str(file)], payload)
-    said = done.stdout.decode("utf-8", "replace")
-    found = re.fullmatch(r'Good "git" signature with \S+ key (SHA256:\S+)\s*', said)
-    if done.returncode or found is None:
+    report = done.stdout.decode("utf-8", "replace")
+    match = re.fullmatch(r'Good "git" signature with \S+ key (SHA256:\S+)\s*', report)
+    if done.returncode or match is None:
         return SignatureVerdict(why_not="has an SSH signature that is not good")
-    owner = keys.ssh.get(found[1])
+    owner = keys.ssh.get(match[1])
     return (
         SignatureVerdict(by=owner)
         if owner
-        else SignatureVerdict(why_not=f"is signed with the key {found[1]}, which is not trusted")
+        else SignatureVerdict(why_not=f"is signed with the key {match[1]}, which is not trusted")
     )
 
 
@@ -169,7 +169,7 @@ def _verify_pgp(payload: bytes, signature: bytes, keys: Keyring, folder: Path) -
         "1",
     ]
     counting = set(keys.pgp)
-    for content in keys.known:
+    for content in keys.key_files:
         _run([*gpg, "--import"], content)
     for content in keys.trusted:
         told = _run([*gpg, "--import"], content).stdout.decode("ascii", "replace")
@@ -210,8 +210,8 @@ def _add_ssh(ssh: dict[str, str], match: re.Match[str], entry: str, unusable: li
     ssh[fingerprint] = f"{_printable(match['name'] or match['note'] or '')} {fingerprint}".strip()
 
 
-def _run(command: list[str], given: bytes) -> subprocess.CompletedProcess[bytes]:
-    return subprocess.run(command, input=given, capture_output=True, check=False, timeout=_TIMEOUT)
+def _run(command: list[str], payload: bytes) -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run(command, input=payload, capture_output=True, check=False, timeout=_TIMEOUT)
 
 
 def _printable(text: str) -> str:

@@ -36,8 +36,8 @@ class SigningKey:
         blob = base64.b64decode(self.public.split(" ")[1])
         signed = _MAGIC + b"".join(map(_string, (_NAMESPACE, b"", _HASH, hashlib.sha512(payload).digest())))
         made = _string(_KIND) + _string(self._private.sign(signed))
-        whole = _MAGIC + struct.pack(">I", 1) + b"".join(map(_string, (blob, _NAMESPACE, b"", _HASH, made)))
-        text = base64.b64encode(whole)
+        signature = _MAGIC + struct.pack(">I", 1) + b"".join(map(_string, (blob, _NAMESPACE, b"", _HASH, made)))
+        text = base64.b64encode(signature)
         lines = [text[start : start + _LINE] for start in range(0, len(text), _LINE)]
         return b"\n".join([b"-----BEGIN SSH SIGNATURE-----", *lines, b"-----END SSH SIGNATURE-----"])
 

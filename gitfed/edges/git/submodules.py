@@ -29,10 +29,10 @@ def bring(repository: Repository, commit: Commit, source: str, allowed: Sequence
     todo = [(commit, source, 0)]
     count = 0
     while todo:
-        here, base, depth = todo.pop()
-        listing = repository.listing(here)
+        owner, base, depth = todo.pop()
+        listing = repository.listing(owner)
         links = [entry for entry in listing.values() if entry.mode == SUBMODULE]
-        urls = _declared(repository, here) if links else {}
+        urls = _declared(repository, owner) if links else {}
         for link in links:
             url = _resolved(urls.get(link.path, ""), base)
             if not is_allowed(url, allowed):
@@ -67,12 +67,12 @@ def _declared(repository: Repository, commit: Commit) -> dict[str, str]:
         raw = repository.run("config", "--blob", entry.blob_id, "-z", "--get-regexp", pattern)
     except SourceError:
         return {}  # not a configuration, or nothing in it
-    found: dict[str, dict[str, str]] = {}
+    sections: dict[str, dict[str, str]] = {}
     for record in raw.decode("utf-8", "surrogateescape").split("\0"):
         key, _, value = record.partition("\n")
         name, _, member = key.rpartition(".")
-        found.setdefault(name, {})[member] = value
-    return {one["path"]: one["url"] for one in found.values() if "path" in one and "url" in one}
+        sections.setdefault(name, {})[member] = value
+    return {section["path"]: section["url"] for section in sections.values() if "path" in section and "url" in section}
 
 
 def _resolved(url: str, base: str) -> str:

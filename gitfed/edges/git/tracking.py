@@ -77,30 +77,30 @@ def home(repository: Repository, name: str, branch: str, *, url: str | None = No
     if origin is None or (_is_bare(repository) and not _is_mirror(repository)):
         return name
     ref, tracking = f"refs/heads/{branch}", tracking_ref(branch)
-    own, known = repository.branch_commit(ref), repository.branch_commit(tracking)
+    own, tracked = repository.branch_commit(ref), repository.branch_commit(tracking)
     try:
-        there = repository.remote_refs(origin, ref).get(ref)
-        if there is not None and there != known:
+        theirs = repository.remote_refs(origin, ref).get(ref)
+        if theirs is not None and theirs != tracked:
             repository.fetch(origin, [f"+{ref}:{tracking}"])
     except SourceError as error:
-        if own is not None and known is None:
+        if own is not None and tracked is None:
             return name  # when origin was fetched last, it had none
         raise SourceUnreachable(
             f"{_REMOTE} cannot be asked for its branch {branch}, and without it nothing is decided: {error.message}",
             hint=f"git fetch {_REMOTE} shows what is wrong",
         ) from error
-    if there is None:
-        if known is not None and own is None:
+    if theirs is None:
+        if tracked is not None and own is None:
             raise StateError(
                 f"{_REMOTE} has no branch {branch} any more, which was fetched from there: what was decided is lost",
                 hint=f"git push {_REMOTE} {tracking}:{ref} brings it back; git fetch --prune {_REMOTE} forgets it",
             )
         return name
-    if own is None or own == there or repository.is_ancestor(own, there):
+    if own is None or own == theirs or repository.is_ancestor(own, theirs):
         return origin
-    said = "has commits that origin's lacks" if repository.is_ancestor(there, own) else "and origin's have parted"
+    relation = "has commits that origin's lacks" if repository.is_ancestor(theirs, own) else "and origin's have parted"
     raise StateError(
-        f"the branch {branch} of this repository {said}: which decisions count is for a person to say",
+        f"the branch {branch} of this repository {relation}: which decisions count is for a person to say",
         hint=f"git push {_REMOTE} {branch} if they do, git branch -D {branch} if they do not",
     )
 
@@ -164,8 +164,8 @@ def _fetched_at(repository: Repository, branch: str) -> datetime | None:
     with contextlib.suppress(OSError):
         if f"branch '{branch}' of " in head.read_text(encoding="utf-8", errors="replace"):
             times.append(head.stat().st_mtime)
-    found = [time for time in times if time is not None]
-    return datetime.fromtimestamp(max(found), UTC) if found else None
+    dated = [time for time in times if time is not None]
+    return datetime.fromtimestamp(max(dated), UTC) if dated else None
 
 
 def _last_logged(path: Path) -> float | None:

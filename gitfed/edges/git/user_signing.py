@@ -52,9 +52,9 @@ class SigningSetup:
         except OSError as error:
             raise SourceError(f"{self.program} cannot be run: {error.strerror}") from error
         if done.returncode or b"SIGNATURE-----" not in done.stdout:
-            said = done.stderr.decode("utf-8", "replace").strip().splitlines()
+            complaints = done.stderr.decode("utf-8", "replace").strip().splitlines()
             raise SourceError(
-                f"{self.program} cannot sign with {self.key}: {said[-1] if said else 'no signature'}",
+                f"{self.program} cannot sign with {self.key}: {complaints[-1] if complaints else 'no signature'}",
                 hint="git config user.signingKey names the key",
             )
         return done.stdout.replace(b"\r\n", b"\n")
@@ -63,9 +63,9 @@ class SigningSetup:
 def of(repository: Path) -> SigningSetup | None:
     """How the user signs commits of this repository; None: no key is named."""
     own = _settings(Path("/"))
-    there = _settings(repository) if repository.exists() else own
-    key, form = there.get(_KEY, ""), there.get(_FORMAT, "openpgp").lower()
-    always = there.get(_ALWAYS, "false").lower() in ("true", "yes", "on", "1", "")
+    settings = _settings(repository) if repository.exists() else own
+    key, form = settings.get(_KEY, ""), settings.get(_FORMAT, "openpgp").lower()
+    always = settings.get(_ALWAYS, "false").lower() in ("true", "yes", "on", "1", "")
     if form not in ("ssh", "openpgp") or not (key or (form == "openpgp" and always)):
         return None
     usual = own.get("gpg.ssh.program") or "ssh-keygen"
@@ -79,9 +79,9 @@ def of_person(repository: Path, *, needed: bool) -> Callable[[bytes], bytes] | N
 
     Raises SourceError where it is `needed` and Git names no key.
     """
-    found = of(repository)
-    if found is not None and (needed or found.always):
-        return found.sign
+    setup = of(repository)
+    if setup is not None and (needed or setup.always):
+        return setup.sign
     if needed:
         raise SourceError(
             "an order must be signed here, and git names no key of yours",
@@ -103,8 +103,8 @@ def _settings(folder: Path) -> dict[str, str]:
         )
     except (OSError, subprocess.TimeoutExpired):
         return {}
-    found = {}
+    settings = {}
     for line in done.stdout.decode("utf-8", "replace").split("\0"):
         name, _, value = line.partition("\n")
-        found[name.lower()] = value
-    return found
+        settings[name.lower()] = value
+    return settings

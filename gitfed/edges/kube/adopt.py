@@ -59,23 +59,23 @@ def migrated(live: Body, migration: list[dict[str, Any]] | None) -> Body:
     return {**live, "metadata": {**live["metadata"], "managedFields": migration[0]["value"]}}
 
 
-def union(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
+def union(left: Mapping[str, Any], right: Mapping[str, Any]) -> dict[str, Any]:
     """Both field sets together (Kubernetes: FieldsV1 is a tree whose leaves are empty objects)."""
-    both = dict(one)
-    for name, inner in other.items():
+    both = dict(left)
+    for name, inner in right.items():
         both[name] = union(both[name], inner) if name in both else inner
     return both
 
 
 def _as_applied(fields: Mapping[str, Any]) -> dict[str, Any]:
     """Entries of updates hold "." for the maps and lists they made, those of applies only for items of keyed lists."""
-    found = {}
+    applied = {}
     for name, inner in fields.items():
         below = _as_applied(inner)
         if name.startswith("f:"):
             below.pop(".", None)
-        found[name] = below
-    return found
+        applied[name] = below
+    return applied
 
 
 def _is_history(entry: Mapping[str, Any]) -> bool:

@@ -28,10 +28,10 @@ class AuthoritySecret:
     async def read(self) -> tuple[bytes, bytes] | None:
         """Certificate and key; None: there is no such Secret. Raises ClusterError, InputError."""
         try:
-            found = await self._session.json("GET", f"{self._folder}/{self._name}")
+            secret = await self._session.json("GET", f"{self._folder}/{self._name}")
         except ObjectNotFound:
             return None
-        data = found.get("data") or {}
+        data = secret.get("data") or {}
         try:
             return base64.b64decode(data[_CERTIFICATE], validate=True), base64.b64decode(data[_KEY], validate=True)
         except (KeyError, TypeError, binascii.Error) as error:

@@ -81,13 +81,13 @@ class Watch:
         """Wait until nodes and pods were read, or could not be. The caller sets the timeout."""
         await self._settled.wait()
 
-    def room(self, models: Iterable[capacity.Model], known: CapacityReading) -> CapacityReading:
-        """The room now; where it was never read, that of `known`, with the reason."""
+    def room(self, models: Iterable[capacity.Model], remembered: CapacityReading) -> CapacityReading:
+        """The room now; where it was never read, that of `remembered`, with the reason."""
         unread = self._problems.get(_QUOTAS, "")
         # Never listed, but once known: those of an earlier process stand until these are read.
-        quotas = tuple(self.quotas[name] for name in sorted(self.quotas)) if self._quotas_listed else known.quotas
+        quotas = tuple(self.quotas[name] for name in sorted(self.quotas)) if self._quotas_listed else remembered.quotas
         if self._unlisted:
-            return replace(known, problem=self.problem, quotas=quotas, unread=unread)
+            return replace(remembered, problem=self.problem, quotas=quotas, unread=unread)
         return CapacityReading(self.tally.summary(models), self.tally.nodes(), self.problem, quotas, unread)
 
     async def run(self) -> None:
@@ -192,9 +192,9 @@ class _Quotas:
     cut = staticmethod(allowance.of)
 
     def listed(self, items: list[QuotaFacts | None], version: str) -> None:
-        found = {(one.namespace, one.name): one for one in items if one is not None}
-        self.watch.changed(found != self.watch.quotas)
-        self.watch.quotas = found
+        quotas = {(quota.namespace, quota.name): quota for quota in items if quota is not None}
+        self.watch.changed(quotas != self.watch.quotas)
+        self.watch.quotas = quotas
         self.watch.changes += 1
         self.watch.listed(_QUOTAS)
 
@@ -214,25 +214,27 @@ class _Quotas:
         self.watch.lost(_QUOTAS, error)
 
 
-def told(known: ClusterFacts, room: CapacityReading, *, before: ClusterFacts, now: datetime) -> ClusterFacts:
+def told(facts: ClusterFacts, room: CapacityReading, *, before: ClusterFacts, now: datetime) -> ClusterFacts:
     """The facts with this room, and a condition that says whether it is up to date; `before` dates it."""
     if room.problem == NOT_READ:
-        return replace(known, resource_summary=room.summary, nodes=room.nodes, quotas=room.quotas)
+        return replace(facts, resource_summary=room.summary, nodes=room.nodes, quotas=room.quotas)
     if room.problem:
         condition = ClusterCondition(KNOWN, "False", "NotReadable", room.problem)
     else:
         condition = ClusterCondition(KNOWN, "True", "QuotasNotReadable" if room.unread else "Read", room.unread)
-    last = next((one for one in before.conditions if one.type == KNOWN and one.status == condition.status), None)
+    last = next(
+        (earlier for earlier in before.conditions if earlier.type == KNOWN and earlier.status == condition.status), None
+    )
     condition = replace(condition, last_transition=last.last_transition if last is not None else now)
-    conditions = _conditions(known, condition)
-    return replace(known, resource_summary=room.summary, nodes=room.nodes, quotas=room.quotas, conditions=conditions)
+    conditions = _conditions(facts, condition)
+    return replace(facts, resource_summary=room.summary, nodes=room.nodes, quotas=room.quotas, conditions=conditions)
 
 
-def untold(known: ClusterFacts) -> ClusterFacts:
+def untold(facts: ClusterFacts) -> ClusterFacts:
     """The facts of a cluster whose room nobody asked for."""
-    return replace(known, resource_summary=None, nodes=(), quotas=(), conditions=_conditions(known))
+    return replace(facts, resource_summary=None, nodes=(), quotas=(), conditions=_conditions(facts))
 
 
-def _conditions(known: ClusterFacts, *more: ClusterCondition) -> tuple[ClusterCondition, ...]:
-    others = [condition for condition in known.conditions if condition.type != KNOWN]
+def _conditions(facts: ClusterFacts, *more: ClusterCondition) -> tuple[ClusterCondition, ...]:
+    others = [condition for condition in facts.conditions if condition.type != KNOWN]
     return tuple(sorted([*others, *more], key=lambda condition: condition.type))

@@ -49,28 +49,28 @@ async def first_left(session: Session, discovery: Discovery, namespace: str) -> 
     resources, complete = await discovery.namespaced()
     if not complete:
         return "a group of kinds that does not answer"
-    asked = [one for one in resources if "list" in one.verbs and one.kind not in _NOT_CONTENT]
-    answers = await asyncio.gather(*(_first(session, one, namespace) for one in asked))
+    listable = [resource for resource in resources if "list" in resource.verbs and resource.kind not in _NOT_CONTENT]
+    answers = await asyncio.gather(*(_first(session, resource, namespace) for resource in listable))
     return next((answer for answer in answers if answer), "")
 
 
 async def first_of(session: Session, definition: Body) -> str:
     """An object of the kind that a CustomResourceDefinition defines, or why nobody knows; "" when there is none."""
     spec = definition["spec"]
-    version = next((one["name"] for one in spec["versions"] if one.get("served")), None)
+    version = next((declared["name"] for declared in spec["versions"] if declared.get("served")), None)
     if version is None:
         return "what no version of it serves"
     kind, plural = spec["names"]["kind"], spec["names"]["plural"]
     try:
         path = f"/apis/{spec['group']}/{version}/{plural}"
-        found: dict[str, Any] = await session.json("GET", path, query={"limit": "1"})
+        listing: dict[str, Any] = await session.json("GET", path, query={"limit": "1"})
     except errors.ObjectNotFound:
         return ""  # it is not served (yet): nobody can have made any
     except (errors.ClusterUnreachable, errors.ClusterBusy, errors.Unauthorized, errors.CredentialsError):
         raise
     except errors.ClusterError as error:
         return f"{kind} that cannot be listed ({translate.said(error)})"
-    for item in found.get("items") or ():
+    for item in listing.get("items") or ():
         metadata = item.get("metadata") or {}
         return "/".join(filter(None, (kind, metadata.get("namespace"), metadata.get("name"))))
     return ""
@@ -78,14 +78,14 @@ async def first_of(session: Session, definition: Body) -> str:
 
 async def _first(session: Session, resource: Resource, namespace: str) -> str:
     try:
-        found: dict[str, Any] = await session.json("GET", resource.path(namespace), query={"limit": str(_FEW)})
+        listing: dict[str, Any] = await session.json("GET", resource.path(namespace), query={"limit": str(_FEW)})
     except errors.ObjectNotFound:
         return ""  # its definition has just gone, and its objects with it
     except (errors.ClusterUnreachable, errors.ClusterBusy, errors.Unauthorized, errors.CredentialsError):
         raise
     except errors.ClusterError as error:
         return f"{resource.kind} that cannot be listed ({translate.said(error)})"
-    for item in found.get("items") or ():
+    for item in listing.get("items") or ():
         name = str((item.get("metadata") or {}).get("name"))
         if (resource.kind, name) not in _EVERYWHERE:
             return f"{resource.kind}/{name}"

@@ -40,7 +40,7 @@ async def read(
 
     What one kind refuses is told and leaves out that kind. Raises ClusterError when the cluster tells no kinds at all.
     """
-    found, complete = await Discovery(session).preferred()
+    served, complete = await Discovery(session).preferred()
     slots = asyncio.Semaphore(_CONCURRENCY)
     unread = [] if complete else ["some groups of kinds did not answer"]
 
@@ -54,14 +54,14 @@ async def read(
             return bodies
 
     resources = [
-        one
-        for one in found
-        if (not one.verbs or "list" in one.verbs)
-        and (one.api_version, one.kind) not in _ALIASES
-        and (one.namespaced or not namespaces)
-        and wanted(one)
+        resource
+        for resource in served
+        if (not resource.verbs or "list" in resource.verbs)
+        and (resource.api_version, resource.kind) not in _ALIASES
+        and (resource.namespaced or not namespaces)
+        and wanted(resource)
     ]
-    places = [(one, namespace) for one in resources for namespace in (sorted(set(namespaces)) or ("",))]
+    places = [(resource, namespace) for resource in resources for namespace in (sorted(set(namespaces)) or ("",))]
     done = itertools.count(1)
 
     async def counted(resource: Resource, namespace: str) -> list[Body]:
@@ -69,8 +69,8 @@ async def read(
         count("lists of objects read", next(done), len(places))
         return bodies
 
-    lists = await asyncio.gather(*(counted(one, namespace) for one, namespace in places))
-    bodies = [body for one in lists for body in one]
+    lists = await asyncio.gather(*(counted(resource, namespace) for resource, namespace in places))
+    bodies = [body for listing in lists for body in listing]
     for namespace in sorted(set(namespaces)):
         try:
             bodies.append(await session.json("GET", f"/api/v1/namespaces/{quote(namespace, safe='')}"))

@@ -45,44 +45,44 @@ async def probe(
     That it does not answer is noticed within `LONGEST` and a second, whenever it stops. Raises CredentialsError, and
     nothing else.
     """
-    known = previous or ClusterFacts(name=session.cluster)
+    before = previous or ClusterFacts(name=session.cluster)
     reach, ready = await _ready(session)
     if reach is not Reach.READY:
-        return _with_ready(known, reach, ready, now)
-    reading = asyncio.ensure_future(_read(session, discovery, known))
+        return _with_ready(before, reach, ready, now)
+    reading = asyncio.ensure_future(_read(session, discovery, before))
     try:
         while not (await asyncio.wait({reading}, timeout=_PULSE))[0]:
             reach, ready = await _ready(session)
             if reach is not Reach.READY:
-                return _with_ready(known, reach, ready, now)
+                return _with_ready(before, reach, ready, now)
         version, apis, complete = reading.result()
         if complete.status != "True":
             # Something did not answer: one thing, or by now nothing?
             reach, ready = await _ready(session)
             if reach is not Reach.READY:
-                return _with_ready(known, reach, ready, now)
+                return _with_ready(before, reach, ready, now)
     finally:
         reading.cancel()
         await asyncio.gather(reading, return_exceptions=True)
     return replace(
-        known,
+        before,
         reach=reach,
-        conditions=dated([ready, complete, *_others(known, ready, complete)], known, now),
+        conditions=dated([ready, complete, *_others(before, ready, complete)], before, now),
         kubernetes_version=version,
         apis=apis,
         assumed=False,
     )
 
 
-def _with_ready(known: ClusterFacts, reach: Reach, ready: ClusterCondition, now: datetime) -> ClusterFacts:
-    conditions = dated([ready, *_others(known, ready)], known, now)
-    return replace(known, reach=reach, conditions=conditions, assumed=False)
+def _with_ready(before: ClusterFacts, reach: Reach, ready: ClusterCondition, now: datetime) -> ClusterFacts:
+    conditions = dated([ready, *_others(before, ready)], before, now)
+    return replace(before, reach=reach, conditions=conditions, assumed=False)
 
 
-def _others(known: ClusterFacts, *found: ClusterCondition) -> list[ClusterCondition]:
+def _others(before: ClusterFacts, *replaced: ClusterCondition) -> list[ClusterCondition]:
     """Conditions that somebody else looks after."""
-    types = {condition.type for condition in found}
-    return [condition for condition in known.conditions if condition.type not in types]
+    types = {condition.type for condition in replaced}
+    return [condition for condition in before.conditions if condition.type not in types]
 
 
 async def _ready(session: Session) -> tuple[Reach, ClusterCondition]:
@@ -108,37 +108,37 @@ async def _ask(session: Session, path: str, allow: Container[int] = ()) -> Serve
 
 
 async def _read(
-    session: Session, discovery: Discovery, known: ClusterFacts
+    session: Session, discovery: Discovery, before: ClusterFacts
 ) -> tuple[str, ApiEnablements | None, ClusterCondition]:
-    version = await _version(session, known.kubernetes_version)
-    return version, *await _apis(discovery, known.apis)
+    version = await _version(session, before.kubernetes_version)
+    return version, *await _apis(discovery, before.apis)
 
 
-async def _version(session: Session, known: str) -> str:
+async def _version(session: Session, before: str) -> str:
     try:
         return str((await session.json("GET", "/version", timeout=LONGEST)).get("gitVersion") or "")
     except errors.ClusterError:
-        return known
+        return before
 
 
-async def _apis(discovery: Discovery, known: ApiEnablements | None) -> tuple[ApiEnablements | None, ClusterCondition]:
+async def _apis(discovery: Discovery, before: ApiEnablements | None) -> tuple[ApiEnablements | None, ClusterCondition]:
     try:
         apis = await discovery.enablements()
     except errors.ClusterError as error:
         # Before the first success nothing is known, which must not read as "every kind": an empty, incomplete set.
-        kept = ApiEnablements(known.kinds if known else frozenset(), complete=False)
+        kept = ApiEnablements(before.kinds if before else frozenset(), complete=False)
         return kept, ClusterCondition("CompleteAPIEnablements", "False", "Empty", translate.said(error))
     if apis.complete:
         return apis, ClusterCondition("CompleteAPIEnablements", "True", "Complete", "")
     return apis, ClusterCondition("CompleteAPIEnablements", "False", "Partial", "a group did not answer")
 
 
-def dated(found: list[ClusterCondition], known: ClusterFacts, now: datetime) -> tuple[ClusterCondition, ...]:
+def dated(conditions: list[ClusterCondition], before: ClusterFacts, now: datetime) -> tuple[ClusterCondition, ...]:
     """Sorted by type. A condition's time is that of its last change of status, not of its last look."""
-    before = {condition.type: condition for condition in known.conditions}
-    dated = []
-    for condition in found:
-        last = before.get(condition.type)
+    by_type = {condition.type: condition for condition in before.conditions}
+    stamped = []
+    for condition in conditions:
+        last = by_type.get(condition.type)
         same = last is not None and last.status == condition.status and last.last_transition is not None
-        dated.append(replace(condition, last_transition=last.last_transition if same and last else now))
-    return tuple(sorted(dated, key=lambda condition: condition.type))
+        stamped.append(replace(condition, last_transition=last.last_transition if same and last else now))
+    return tuple(sorted(stamped, key=lambda condition: condition.type))

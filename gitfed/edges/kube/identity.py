@@ -23,10 +23,11 @@ class ClusterIdentity:
     version: str
     """Of the store, when it was asked."""
 
-    def is_before(self, other: ClusterIdentity) -> bool:
-        """Whether the same cluster is at an earlier version than it was. Versions that are no numbers tell nothing."""
-        numbers = self.version.isdecimal() and other.version.isdecimal()
-        return self.uid == other.uid and numbers and int(self.version) < int(other.version)
+    def is_before(self, recorded: ClusterIdentity) -> bool:
+        """Whether the same cluster is at an earlier version than was `recorded`. Versions that are no numbers tell
+        nothing."""
+        numbers = self.version.isdecimal() and recorded.version.isdecimal()
+        return self.uid == recorded.uid and numbers and int(self.version) < int(recorded.version)
 
 
 async def read(session: Session) -> ClusterIdentity | None:

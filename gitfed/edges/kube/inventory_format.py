@@ -142,16 +142,16 @@ def _name(key: ObjectKey) -> str:
 
 def _escape(text: str) -> str:
     """Roles are named `system:node` and the like; every other byte becomes `_` and two hexadecimal digits."""
-    return _TO_ESCAPE.sub(lambda found: b"_%02x" % found[0][0], text.encode()).decode("ascii")
+    return _TO_ESCAPE.sub(lambda match: b"_%02x" % match[0][0], text.encode()).decode("ascii")
 
 
 def _plain(text: str, where: str) -> str:
     octets = bytearray()
     position = 0
-    for found in _ESCAPED.finditer(text):
-        octets += text[position : found.start()].encode()
-        octets.append(int(found[1], 16))
-        position = found.end()
+    for match in _ESCAPED.finditer(text):
+        octets += text[position : match.start()].encode()
+        octets.append(int(match[1], 16))
+        position = match.end()
     octets += text[position:].encode()
     try:
         plain = octets.decode()

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
@@ -31,16 +31,15 @@ _CUSTOM = ("v1beta2", "v1beta1")
 
 
 async def look(
-    session: Session, discovery: Discovery, questions: Iterable[LoadQuestion]
+    session: Session, discovery: Discovery, questions: Sequence[LoadQuestion]
 ) -> dict[ObjectKey, ClusterLoad]:
     """By workload. The session's request budget spreads the requests."""
-    asked = list(questions)
     source = LoadSource(session, discovery)
-    await source.list_for(asked)
-    found = await asyncio.gather(*(_look(session, discovery, source, one) for one in asked))
+    await source.list_for(questions)
+    loads = await asyncio.gather(*(_look(session, discovery, source, question) for question in questions))
     return {
-        one.target: replace(load, scaled_by=source.scaled_by(one.target))
-        for one, load in zip(asked, found, strict=True)
+        question.target: replace(load, scaled_by=source.scaled_by(question.target))
+        for question, load in zip(questions, loads, strict=True)
     }
 
 
@@ -111,13 +110,13 @@ class _Asking:
         return Reading(samples, requests, invalid=missing if by_share else "")
 
     async def _of_pods(self, metric: Mapping[str, Any]) -> Reading:
-        found = await self._custom("pods/*", metric, {"labelSelector": self._selector})
+        items = await self._custom("pods/*", metric, {"labelSelector": self._selector})
         samples = {}
-        for one in found:
-            name, value = str(mapping_of(one.get("describedObject")).get("name")), _milli(one.get("value"))
-            at = _time(one.get("timestamp"))
+        for item in items:
+            name, value = str(mapping_of(item.get("describedObject")).get("name")), _milli(item.get("value"))
+            at = _time(item.get("timestamp"))
             if value is not None and at is not None:
-                seconds = one.get("windowSeconds", one.get("window"))
+                seconds = item.get("windowSeconds", item.get("window"))
                 samples[name] = Sample(value, at, float(seconds) if isinstance(seconds, int) else _WINDOW)
         return Reading(samples)
 
@@ -126,12 +125,12 @@ class _Asking:
         group = group_of(str(described.get("apiVersion") or ""))
         if not group and described["kind"] == "Namespace":
             where = "metrics"
-            found = await self._custom(where, source["metric"], {})
+            items = await self._custom(where, source["metric"], {})
         else:
             resource = await self._discovery.resource(Kind(group, str(described["kind"])))
             plural = f"{resource.plural}.{group}" if group else resource.plural
-            found = await self._custom(f"{plural}/{quote(str(described['name']), safe='')}", source["metric"], {})
-        return _total(found)
+            items = await self._custom(f"{plural}/{quote(str(described['name']), safe='')}", source["metric"], {})
+        return _total(items)
 
     async def _custom(self, what: str, metric: Mapping[str, Any], query: dict[str, str]) -> list[Body]:
         """Items of the custom metrics API in the newest version that is served. Raises ClusterError."""
@@ -159,39 +158,39 @@ class _Asking:
 
 def _total(items: list[Body]) -> Reading:
     """The sum of what a cluster tells of one metric, as old as its oldest part."""
-    values = [_milli(one.get("value")) for one in items]
+    values = [_milli(item.get("value")) for item in items]
     if not values or any(value is None for value in values):
         return Reading(unread="it tells a value that is no quantity" if values else "it tells no value")
-    times = [at for one in items if (at := _time(one.get("timestamp"))) is not None]
+    times = [at for item in items if (at := _time(item.get("timestamp"))) is not None]
     return Reading(value=sum(value for value in values if value is not None), at=min(times, default=None))
 
 
 def _requests(pods: Iterable[Body], resource: str, container: str) -> tuple[dict[str, int], str]:
     """By pod, and why a share of them means nothing; "" when it does."""
-    found: dict[str, int] = {}
+    requests: dict[str, int] = {}
     missing = ""
     for pod in pods:
         name = str(pod["metadata"]["name"])
         total = 0
-        for one in mapping_of(pod.get("spec")).get("containers") or ():
-            if container not in ("", one.get("name")):
+        for declared in mapping_of(pod.get("spec")).get("containers") or ():
+            if container not in ("", declared.get("name")):
                 continue
-            amount = _milli(mapping_of(mapping_of(one.get("resources")).get("requests")).get(resource))
+            amount = _milli(mapping_of(mapping_of(declared.get("resources")).get("requests")).get(resource))
             if amount is None:
-                missing = missing or f"container {one.get('name')} of pod {name} requests no {resource}"
+                missing = missing or f"container {declared.get('name')} of pod {name} requests no {resource}"
             else:
                 total += amount
-        found[name] = total
-    return found, missing
+        requests[name] = total
+    return requests, missing
 
 
 def _used(items: Iterable[Body], resource: str, container: str) -> Iterable[tuple[str, Sample]]:
     """Of pods of which every container that counts tells it."""
     for item in items:
         at = _time(item.get("timestamp"))
-        shown = [one for one in item.get("containers") or () if container in ("", one.get("name"))]
-        used = [_milli(mapping_of(one.get("usage")).get(resource)) for one in shown]
-        values = [one for one in used if one is not None]
+        shown = [measured for measured in item.get("containers") or () if container in ("", measured.get("name"))]
+        used = [_milli(mapping_of(measured.get("usage")).get(resource)) for measured in shown]
+        values = [amount for amount in used if amount is not None]
         if at is not None and used and len(values) == len(used):
             # A negative part is as much nonsense as a negative sum.
             total = sum(values) if min(values) >= 0 else -1
@@ -200,7 +199,9 @@ def _used(items: Iterable[Body], resource: str, container: str) -> Iterable[tupl
 
 def _pod(body: Body) -> PodLoad:
     metadata, status = mapping_of(body.get("metadata")), mapping_of(body.get("status"))
-    ready: Mapping[str, Any] = next((one for one in status.get("conditions") or () if one.get("type") == "Ready"), {})
+    ready: Mapping[str, Any] = next(
+        (condition for condition in status.get("conditions") or () if condition.get("type") == "Ready"), {}
+    )
     return PodLoad(
         str(metadata.get("name")),
         str(status.get("phase") or ""),
@@ -223,19 +224,19 @@ def _milli(value: object) -> int | None:
 
 def _seconds(text: object) -> float:
     """`10s`, `1m0s` or `10.062s`, as Go writes durations."""
-    found = _DURATION.fullmatch(text) if isinstance(text, str) else None
-    if found is None:
+    match = _DURATION.fullmatch(text) if isinstance(text, str) else None
+    if match is None:
         return _WINDOW
-    hours, minutes, seconds, thousandths = (float(part or 0) for part in found.groups())
+    hours, minutes, seconds, thousandths = (float(part or 0) for part in match.groups())
     return hours * 3600 + minutes * 60 + seconds + thousandths / 1000 or _WINDOW
 
 
 def _time(text: object) -> datetime | None:
     try:
-        found = datetime.fromisoformat(text) if isinstance(text, str) else None
+        moment = datetime.fromisoformat(text) if isinstance(text, str) else None
     except ValueError:
         return None
-    return found if found is None or found.tzinfo is not None else found.replace(tzinfo=UTC)
+    return moment if moment is None or moment.tzinfo is not None else moment.replace(tzinfo=UTC)
 
 
 def _count(value: object) -> int:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Any
 from urllib.parse import quote
 
@@ -42,16 +42,15 @@ class LoadSource:
         self._autoscalers = _Lists()
         self._scaled_by: dict[ObjectKey, str] = {}
 
-    async def list_for(self, questions: Iterable[LoadQuestion]) -> None:
+    async def list_for(self, questions: Sequence[LoadQuestion]) -> None:
         """List what is worth it for these workloads."""
-        asked = list(questions)
-        spaces = Counter(one.target.namespace for one in asked)
-        measured = Counter(one.target.namespace for one in asked if _is_measured(one))
-        kinds = {Kind(one.target.group, one.target.kind) for one in asked} & SCALE_IN_OBJECT
+        spaces = Counter(question.target.namespace for question in questions)
+        measured = Counter(question.target.namespace for question in questions if _is_measured(question))
+        kinds = {Kind(question.target.group, question.target.kind) for question in questions} & SCALE_IN_OBJECT
         await asyncio.gather(
             self._list_autoscalers(spaces),
             self._list_pods(spaces, measured),
-            *(self._list_scales(kind, asked) for kind in sorted(kinds)),
+            *(self._list_scales(kind, questions) for kind in sorted(kinds)),
         )
 
     async def scale(self, target: ObjectKey) -> Body:
@@ -61,26 +60,26 @@ class LoadSource:
         if listed is None:
             resource = await self._discovery.resource(kind)
             return await self._session.json("GET", f"{resource.path(target.namespace, target.name)}/scale")
-        found = listed.named.get(target.name)
-        if found is None:
+        workload = listed.named.get(target.name)
+        if workload is None:
             raise errors.ObjectNotFound(f"{target} is not there", cluster=self._session.cluster, status=404)
-        return _scale(found)
+        return _scale(workload)
 
     async def pods(self, namespace: str, selector: str) -> list[Body]:
         """Raises ClusterError."""
         listed = self._pods.of(namespace)
-        found = None if listed is None else listed.matching(selector)
-        if found is None:
-            found, _ = await reflect.read(self._session, f"{_root('/api/v1', namespace)}/pods", selector, project=_pod)
-        return found
+        pods = None if listed is None else listed.matching(selector)
+        if pods is None:
+            pods, _ = await reflect.read(self._session, f"{_root('/api/v1', namespace)}/pods", selector, project=_pod)
+        return pods
 
     async def used(self, namespace: str, selector: str, pods: Iterable[Body]) -> list[Body]:
         """The metrics of those pods, which the selector chose. Raises ClusterError."""
         listed = self._used.of(namespace)
         if listed is None:
             return await self._metrics(namespace, {"labelSelector": selector})
-        found = (listed.named.get(pod["metadata"]["name"]) for pod in pods)
-        return [one for one in found if one is not None]
+        metrics = (listed.named.get(pod["metadata"]["name"]) for pod in pods)
+        return [item for item in metrics if item is not None]
 
     def scaled_by(self, target: ObjectKey) -> str:
         """The HorizontalPodAutoscaler of the cluster that scales it; "" for none, or where none may be read."""
@@ -122,8 +121,10 @@ class LoadSource:
             listed = Counter({space: count for space, count in measured.items() if self._pods.holds(space)})
             await self._used.fill(read_metrics, listed, wide=False)
 
-    async def _list_scales(self, kind: Kind, asked: Iterable[LoadQuestion]) -> None:
-        spaces = Counter(one.target.namespace for one in asked if (one.target.group, one.target.kind) == kind)
+    async def _list_scales(self, kind: Kind, questions: Iterable[LoadQuestion]) -> None:
+        spaces = Counter(
+            question.target.namespace for question in questions if (question.target.group, question.target.kind) == kind
+        )
         if spaces.total() < 2:
             return
         try:
@@ -152,10 +153,10 @@ class _Lists:
 
     def of(self, namespace: str) -> _List | None:
         """None: ask one by one. Raises ClusterError."""
-        found = self._found.get(namespace)
-        if isinstance(found, errors.ClusterError):
-            raise found
-        return _List() if found is None and self.everywhere else found
+        listed = self._found.get(namespace)
+        if isinstance(listed, errors.ClusterError):
+            raise listed
+        return _List() if listed is None and self.everywhere else listed
 
     def holds(self, namespace: str) -> bool:
         return isinstance(self._found.get(namespace), _List)
@@ -190,7 +191,7 @@ class _Lists:
         by_space: dict[str, list[Body]] = {} if scope == _EVERYWHERE else {scope: []}
         for body in bodies:
             by_space.setdefault(scope or str(mapping_of(body.get("metadata")).get("namespace") or ""), []).append(body)
-        self._found.update({space: _List(found) for space, found in by_space.items()})
+        self._found.update({space: _List(items) for space, items in by_space.items()})
         return True
 
 
@@ -215,8 +216,8 @@ class _List:
         if self._labelled is None:
             self._labelled = {}
             for body in self.named.values():
-                for found in _labels(body).items():
-                    self._labelled.setdefault(found, []).append(body)
+                for label in _labels(body).items():
+                    self._labelled.setdefault(label, []).append(body)
         return self._labelled.get(pair, [])
 
 
@@ -240,7 +241,7 @@ def _pod(body: Body) -> Body:
     metadata, spec, status = (mapping_of(body.get(member)) for member in ("metadata", "spec", "status"))
     return {
         "metadata": _some(metadata, "name", "namespace", "labels", "deletionTimestamp"),
-        "spec": {"containers": [_some(one, "name", "resources") for one in spec.get("containers") or ()]},
+        "spec": {"containers": [_some(declared, "name", "resources") for declared in spec.get("containers") or ()]},
         "status": _some(status, "phase", "conditions", "startTime"),
     }
 
@@ -260,20 +261,20 @@ def _some(body: Mapping[str, Any], *members: str) -> Body:
 def _scale(workload: Body) -> Body:
     """As the server makes it of the object."""
     spec, status = workload["spec"], workload["status"]
-    said = selector_text(spec.get("selector"))
+    selector = selector_text(spec.get("selector"))
     return {
         "spec": {"replicas": spec.get("replicas")},
-        "status": {"replicas": status.get("replicas"), "selector": said},
+        "status": {"replicas": status.get("replicas"), "selector": selector},
     }
 
 
 def selector_text(body: object) -> str:
     """A label selector as a query says it."""
-    found = mapping_of(body)
-    parts = [f"{key}={value}" for key, value in sorted(mapping_of(found.get("matchLabels")).items())]
-    for one in found.get("matchExpressions") or ():
-        key, values = one.get("key"), ",".join(one.get("values") or ())
-        match one.get("operator"):
+    selector = mapping_of(body)
+    parts = [f"{key}={value}" for key, value in sorted(mapping_of(selector.get("matchLabels")).items())]
+    for expression in selector.get("matchExpressions") or ():
+        key, values = expression.get("key"), ",".join(expression.get("values") or ())
+        match expression.get("operator"):
             case "In":
                 parts.append(f"{key} in ({values})")
             case "NotIn":
@@ -287,7 +288,7 @@ def selector_text(body: object) -> str:
 
 def items_of(body: Mapping[str, Any]) -> list[Body]:
     items = body.get("items")
-    return [one for one in items if isinstance(one, dict)] if isinstance(items, list) else []
+    return [item for item in items if isinstance(item, dict)] if isinstance(items, list) else []
 
 
 def mapping_of(value: object) -> Mapping[str, Any]:

@@ -124,8 +124,8 @@ class Sightings:
     def store(self, key: ObjectKey, body: Body, *, keep_body: bool = False, again: bool = False) -> None:
         """Take in one sight of an object, unless a newer one is known. `again`: judge it also if it is the same."""
         uid, version = identity(body)
-        known = self._version(key)
-        if known is not None and not reflect.newer(version, known) and not (again and version == known):
+        stored = self._version(key)
+        if stored is not None and not reflect.newer(version, stored) and not (again and version == stored):
             return
         gone = self._gone.get(key)
         if gone is not None and gone[0] == uid and not reflect.newer(version, gone[1]):
@@ -189,8 +189,8 @@ class Sightings:
         try:
             return self._assess(self.cluster, key, body)
         except Exception as error:  # noqa: BLE001
-            found = translate.of_taking_in(self.cluster, error)
-            return Assessment(message=translate.said(found), protected=True, deletion_protected=True)
+            failure = translate.of_taking_in(self.cluster, error)
+            return Assessment(message=translate.said(failure), protected=True, deletion_protected=True)
 
     def remove(self, key: ObjectKey) -> None:
         """The object is gone; nothing happens if it was not seen."""

@@ -146,11 +146,11 @@ async def follow(
             await wake.pause(backoff.after(failures))
 
 
-def newer(version: str, known: str) -> bool:
+def newer(version: str, before: str) -> bool:
     """Whether `version` is later. Versions that are no numbers cannot be ordered: then the last that came counts."""
-    if version.isdecimal() and known.isdecimal():
-        return int(version) > int(known)
-    return version != known
+    if version.isdecimal() and before.isdecimal():
+        return int(version) > int(before)
+    return version != before
 
 
 async def read(
@@ -169,7 +169,7 @@ async def read(
     """
     for attempt in (1, 2):
         items: list[Any] = []
-        asked = 0
+        pages = 0
         query = {"labelSelector": selector, "limit": str(page)}
         try:
             while True:
@@ -182,8 +182,8 @@ async def read(
                     return items, str(metadata.get("resourceVersion") or "")
                 remaining = metadata.get("remainingItemCount")
                 rest = math.ceil(remaining / page) if isinstance(remaining, int) else 1
-                asked += 1
-                if asked + max(rest, 1) > most:
+                pages += 1
+                if pages + max(rest, 1) > most:
                     raise TooLong(f"{path} has more than {most} pages", cluster=session.cluster)
                 query["continue"] = str(metadata["continue"])
         except errors.HistoryGone:

@@ -46,26 +46,26 @@ class SecretDocument:
     async def version(self) -> tuple[str, str] | None:
         """Uid and version; None: there is no such Secret. Cheap however long the document is. Raises ClusterError."""
         try:
-            found = await self._session.json("GET", f"{self._folder}/{self._name}", accept=_METADATA_ONLY)
+            secret = await self._session.json("GET", f"{self._folder}/{self._name}", accept=_METADATA_ONLY)
         except ObjectNotFound:
             return None
-        return _version(found)
+        return _version(secret)
 
     async def read(self) -> Written | None:
         """None: there is no such Secret. Raises ClusterError, InputError when it holds no document."""
         try:
-            found = await self._session.json("GET", f"{self._folder}/{self._name}")
+            secret = await self._session.json("GET", f"{self._folder}/{self._name}")
         except ObjectNotFound:
             return None
         try:
-            packed = base64.b64decode(found["data"][self._key], validate=True)
+            packed = base64.b64decode(secret["data"][self._key], validate=True)
             unpacking = zlib.decompressobj(wbits=31)
             content = unpacking.decompress(packed, _LARGEST_UNPACKED)
             if not unpacking.eof:
                 raise ValueError("cut off")
         except (KeyError, TypeError, ValueError, binascii.Error, zlib.error) as error:
             raise InputError(f"{self} holds no {self._key}", hint="put back a copy of it") from error
-        return Written(content, *_version(found))
+        return Written(content, *_version(secret))
 
     async def write(self, content: bytes, before: Written | None) -> Written | None:
         """As it stands then; None: somebody else wrote since `before`. Raises ClusterError, InputError when it is too
@@ -83,19 +83,19 @@ class SecretDocument:
         }
         try:
             if before is None:
-                found = await self._session.json("POST", self._folder, body=body)
+                secret = await self._session.json("POST", self._folder, body=body)
             else:
                 metadata.update(uid=before.uid, resourceVersion=before.version)
-                found = await self._session.json("PUT", f"{self._folder}/{self._name}", body=body)
+                secret = await self._session.json("PUT", f"{self._folder}/{self._name}", body=body)
         except (ObjectConflict, ObjectExists):
             return None
         except ObjectNotFound:
             if before is None:
                 raise  # the namespace
             return None
-        return Written(content, *_version(found))
+        return Written(content, *_version(secret))
 
 
-def _version(found: dict[str, Any]) -> tuple[str, str]:
-    metadata = found.get("metadata") or {}
+def _version(secret: dict[str, Any]) -> tuple[str, str]:
+    metadata = secret.get("metadata") or {}
     return str(metadata.get("uid") or ""), str(metadata.get("resourceVersion") or "")

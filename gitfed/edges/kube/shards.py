@@ -98,9 +98,9 @@ class Shards:
 
         `written`: the entries that it is known to hold, because we wrote it just so.
         """
-        known = self.known.get(number)
+        before = self.known.get(number)
         version = str(body["metadata"]["resourceVersion"])
-        if known is not None and not reflect.newer(version, known.version):
+        if before is not None and not reflect.newer(version, before.version):
             return
         self.touched.add(number)
         data = body.get("data") or {}

@@ -25,4 +25,4 @@ async def review(session: Session, token: str) -> tuple[str, tuple[str, ...]]:
     if not isinstance(user, dict) or not isinstance(name := user.get("username"), str) or not name:
         raise errors.IdentityError("the host cluster names nobody for the token")
     groups = user.get("groups") or []
-    return name, tuple(one for one in groups if isinstance(one, str))
+    return name, tuple(group for group in groups if isinstance(group, str))

@@ -30,19 +30,19 @@ async def look(
     """By Deployment: how many replicas it wants there, and what is stuck. `waiting`: pods by ReplicaSet; `is_ours` is
     asked with a Deployment's key and uid. What cannot be read, or is in motion, is left out: unknown is not stuck.
     """
-    found: dict[ObjectKey, tuple[int, Stuck]] = {}
+    by_deployment: dict[ObjectKey, tuple[int, Stuck]] = {}
     for owner, pods in sorted(waiting.items()):
         try:
-            one = await _look(session, owner, pods, is_ours)
+            deployment = await _look(session, owner, pods, is_ours)
         except errors.ObjectNotFound:
             continue  # gone meanwhile
         except errors.ClusterError as error:
             details = {"cluster": session.cluster, "object": f"{owner.namespace}/{owner.name}"}
             _log.info("waiting pods cannot be looked into", extra={**details, "error": translate.said(error)})
             continue
-        if one is not None:
-            found[one[0]] = one[1]
-    return found
+        if deployment is not None:
+            by_deployment[deployment[0]] = deployment[1]
+    return by_deployment
 
 
 async def _look(

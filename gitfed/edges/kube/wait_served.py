@@ -26,9 +26,9 @@ async def resource(
 
     Raises KindUnknown, and what discovery raises.
     """
-    found = discovery.known(kind, api_version)
-    if found is not None:
-        return found
+    served = discovery.known(kind, api_version)
+    if served is not None:
+        return served
     for pause in waits:
         try:
             return await discovery.resource(kind, api_version)
@@ -42,7 +42,9 @@ async def established(session: Session, discovery: Discovery, path: str, waits: 
     for pause in waits:
         body = await session.json("GET", path)
         conditions = (body.get("status") or {}).get("conditions") or ()
-        if any(one.get("type") == "Established" and one.get("status") == "True" for one in conditions):
+        if any(
+            condition.get("type") == "Established" and condition.get("status") == "True" for condition in conditions
+        ):
             await discovery.refresh()
             defined = definition.read(body)
             if defined is None or discovery.known(defined.kind) is not None:

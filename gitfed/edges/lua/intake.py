@@ -69,8 +69,8 @@ class Intake:
         Never raises: an exception would be a Python object in Lua.
         """
         try:
-            found = self._open(self._sources[source - 1][name])
-            return found if len(found) > 1 else found[0]
+            opened = self._open(self._sources[source - 1][name])
+            return opened if len(opened) > 1 else opened[0]
         except (luajit21.LuaMemoryError, _TooMuch):
             return False, OUT_OF_MEMORY
         except _ANYTHING as error:

@@ -83,16 +83,16 @@ class Lua:
     def run_all(self, calls: Sequence[Call]) -> list[Returned | Failed]:
         """As `run`; all that is not known goes to the worker together."""
         keys: list[_Key] = []
-        found: dict[_Key, Returned | Failed] = {}
+        results: dict[_Key, Returned | Failed] = {}
         sent: dict[_Key, tuple[Call, Request]] = {}
 
         def requests() -> Iterator[Request]:
             for call in calls:
                 key, texts = _content(call)
                 keys.append(key)
-                known = self._by_content.get(key)
-                if known is not None:
-                    found[key] = known
+                remembered = self._by_content.get(key)
+                if remembered is not None:
+                    results[key] = remembered
                 elif key not in sent:
                     sent[key] = call, self._request(call, texts)
                     yield sent[key][1]
@@ -101,8 +101,8 @@ class Lua:
         if (first := next(coming, None)) is not None:
             outcomes = self._worker.call(itertools.chain((first,), coming))
             for (key, (call, request)), outcome in zip(sent.items(), outcomes, strict=True):
-                found[key] = self._answer(call, request, outcome, key)
-        return [found[key] for key in keys]
+                results[key] = self._answer(call, request, outcome, key)
+        return [results[key] for key in keys]
 
     def _request(self, call: Call, texts: tuple[bytes | None, ...]) -> Request:
         now = _seconds(call.now) if call.now else int(self._clock())
@@ -133,22 +133,22 @@ class Lua:
             return
         self._notes[which] = ""
         others = {"random numbers": request._replace(seed=77), "the order of pairs()": request._replace(backwards=True)}
-        for what, other in others.items():
-            if outcome != self._worker.call([other])[0]:
+        for what, changed in others.items():
+            if outcome != self._worker.call([changed])[0]:
                 self._notes[which] = f"{request.script.name}: what {request.function} returns depends on {what}"
                 return
 
 
 def _content(call: Call) -> tuple[_Key, tuple[bytes | None, ...]]:
     """What tells a call from others, and its arguments as JSON where they are large enough for a digest."""
-    texts = tuple([text(one) if isinstance(one, dict | list) else None for one in call.arguments])
+    texts = tuple([text(argument) if isinstance(argument, dict | list) else None for argument in call.arguments])
     key = (call.script, call.function, call.results, call.edits, *_digests(call.arguments, texts))
     return key, texts
 
 
 def _digests(arguments: tuple[Any, ...], texts: tuple[bytes | None, ...]) -> Iterator[Any]:
-    for one, known in zip(arguments, texts, strict=True):
-        yield (type(one), one) if known is None else hashlib.sha256(known).digest()
+    for argument, argument_text in zip(arguments, texts, strict=True):
+        yield (type(argument), argument) if argument_text is None else hashlib.sha256(argument_text).digest()
 
 
 def _keep(memory: OrderedDict[_Key, Any], key: _Key, value: Any, most: int) -> None:

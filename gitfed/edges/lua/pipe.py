@@ -21,55 +21,57 @@ from gitfed.edges.lua.request import Outcome, Request, ScriptError
 from gitfed.model.script import Script
 
 
-def calls(asked: Sequence[Request]) -> bytes:
+def calls(requests: Sequence[Request]) -> bytes:
     """A message to the worker."""
     numbers: dict[tuple[str, str], int] = {}
     rows: list[Any] = []
     arguments: list[bytes] = []
-    for one in asked:
-        texts = sent(one)
-        number = numbers.setdefault((one.script.name, one.script.text), len(numbers))
+    for call in requests:
+        texts = sent(call)
+        number = numbers.setdefault((call.script.name, call.script.text), len(numbers))
         lengths = [len(text) for text in texts]
-        rows.append([number, one.function, lengths, one.results, one.now, one.backwards, one.seed, one.edits])
+        rows.append([number, call.function, lengths, call.results, call.now, call.backwards, call.seed, call.edits])
         arguments += texts
     head = orjson.dumps([list(numbers), rows])
     return message(b"".join([len(head).to_bytes(4), head, *arguments]))
 
 
-def sent(asked: Request) -> tuple[bytes, ...]:
+def sent(call: Request) -> tuple[bytes, ...]:
     """The arguments of a call as they go through the pipe."""
-    known = (*asked.texts, *(None for _ in asked.arguments[len(asked.texts) :]))
-    return tuple(request.text(one) if text is None else text for one, text in zip(asked.arguments, known, strict=True))
+    texts = (*call.texts, *(None for _ in call.arguments[len(call.texts) :]))
+    return tuple(
+        request.text(argument) if text is None else text for argument, text in zip(call.arguments, texts, strict=True)
+    )
 
 
 def read_calls(content: bytes) -> Iterator[Request]:
     """Of a message without its length; each is read when it is its turn."""
     end = 4 + int.from_bytes(content[:4])
-    scripts, rows = orjson.loads(content[4:end])
-    known = [Script(name, text) for name, text in scripts]
+    names_and_texts, rows = orjson.loads(content[4:end])
+    scripts = [Script(name, text) for name, text in names_and_texts]
     for number, function, lengths, results, now, backwards, seed, edits in rows:
         texts = []
         for length in lengths:
             texts.append(content[end : end + length])
             end += length
         arguments = tuple(map(request.value_of, texts))
-        yield Request(known[number], function, arguments, tuple(texts), results, now, backwards, seed, edits)
+        yield Request(scripts[number], function, arguments, tuple(texts), results, now, backwards, seed, edits)
 
 
-def answer(found: Outcome | ScriptError) -> bytes:
+def answer(outcome: Outcome | ScriptError) -> bytes:
     """A message to the daemon."""
-    if isinstance(found, ScriptError):
-        return message(orjson.dumps(str(found)))
-    flags = (found.told_time, found.took_order, found.took_chance, found.line)
-    return message(orjson.dumps((found.kinds, found.values, flags, found.edits)))
+    if isinstance(outcome, ScriptError):
+        return message(orjson.dumps(str(outcome)))
+    flags = (outcome.told_time, outcome.took_order, outcome.took_chance, outcome.line)
+    return message(orjson.dumps((outcome.kinds, outcome.values, flags, outcome.edits)))
 
 
 def read_answer(content: bytes | bytearray | memoryview) -> Outcome | ScriptError:
     """Of a message without its length."""
-    found: Any = orjson.loads(content)
-    if isinstance(found, str):
-        return ScriptError(found)
-    kinds, values, (told, order, chance, line), edits = found
+    parsed: Any = orjson.loads(content)
+    if isinstance(parsed, str):
+        return ScriptError(parsed)
+    kinds, values, (told, order, chance, line), edits = parsed
     return Outcome(tuple(kinds), tuple(values), told, order, chance, line, None if edits is None else tuple(edits))
 
 

@@ -72,13 +72,13 @@ class Process:
 
     def converse(self, requests: Iterator[Request]) -> Iterator[Outcome | ScriptError]:
         """The answers, in order. Raises OSError or EOFError when the next does not come; TimeoutError is one."""
-        asked = answered = 0
+        sent = answered = 0
         to_send = bytearray()
         while True:
             while len(to_send) < _AHEAD and (together := _message(requests)):
-                asked += len(together)
+                sent += len(together)
                 to_send += pipe.calls(together)
-            if answered == asked:
+            if answered == sent:
                 return
             for message in self._messages(self._seconds, to_send):
                 answered += 1

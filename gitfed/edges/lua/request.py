@@ -72,11 +72,11 @@ def text(value: Any) -> bytes:
         return _INEXACT + json.dumps(value).encode()
 
 
-def exact(known: bytes | None) -> bytes | None:
+def exact(argument_text: bytes | None) -> bytes | None:
     """A text that says everything about its value; None for any other."""
-    return None if known is None or known.startswith(_INEXACT) else known
+    return None if argument_text is None or argument_text.startswith(_INEXACT) else argument_text
 
 
-def value_of(known: bytes) -> Any:
-    """What `text` was made of."""
-    return json.loads(known) if known.startswith(_INEXACT) else orjson.loads(known)
+def value_of(argument_text: bytes) -> Any:
+    """The value that `text` wrote."""
+    return json.loads(argument_text) if argument_text.startswith(_INEXACT) else orjson.loads(argument_text)

@@ -151,13 +151,13 @@ class Runtime:
             raise _ended(str(error), script, line) from None
         if answer[0] is True:
             _, kinds, answered, flags, line = answer
-            found = tuple(orjson.loads(utf8(answered)))
+            results = tuple(orjson.loads(utf8(answered)))
             changed = None
             if kinds == "edits":
-                changed = tuple(sorted(found, key=lambda edit: orjson.dumps(edit[0])))  # Lua has none
-                kinds, found = "table", ()
+                changed = tuple(sorted(results, key=lambda edit: orjson.dumps(edit[0])))  # Lua has none
+                kinds, results = "table", ()
             told, order, chance = _FLAGS[flags]
-            return Outcome(tuple(kinds.split()), found, told, order, chance, line, changed)
+            return Outcome(tuple(kinds.split()), results, told, order, chance, line, changed)
         if answer[1].endswith(OUT_OF_MEMORY):
             raise _OutOfMemory(self._line(), ran)
         raise ScriptError(_said(answer[1], script, self._line()))
@@ -165,8 +165,8 @@ class Runtime:
     def _taken(self, request: Request) -> tuple[Any, Any]:
         first, *rest = request.arguments or (None,)
         text, *texts = request.texts or (None,)
-        one = self._intake.take(first, exact(text))
-        return one, self._intake.take(rest[0], exact(texts[0]) if texts else None) if rest else None
+        taken = self._intake.take(first, exact(text))
+        return taken, self._intake.take(rest[0], exact(texts[0]) if texts else None) if rest else None
 
     def _line(self) -> int:
         """The line that a message without one is about. A call that was stopped leaves its hook behind."""

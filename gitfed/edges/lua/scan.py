@@ -51,10 +51,10 @@ def not_lua(script: Script) -> str:
             position = end.end() if end else len(text)
         elif word[-1] == "[":
             end_of_long = f"]{token.group(2) if token.group(1) is None else token.group(1)}]"
-            found = text.find(end_of_long, position)
-            if found < 0:
+            end_at = text.find(end_of_long, position)
+            if end_at < 0:
                 return _fault(script, begin, "unfinished long " + ("comment" if word[0] == "-" else "string"))
-            position = found + len(end_of_long)
+            position = end_at + len(end_of_long)
     return ""
 
 

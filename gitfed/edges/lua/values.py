@@ -57,16 +57,16 @@ def size(value: Any) -> int:
     """Bytes that Lua needs for the value at most: a growing table exists twice, a text may be none of ASCII."""
     total, left = 0, [value]
     while left:
-        one = left.pop()
-        if isinstance(one, dict):
-            total += 64 + 72 * len(one)
-            left += one
-            left += one.values()
-        elif isinstance(one, list | tuple):
-            total += 64 + 24 * len(one)
-            left += one
-        elif isinstance(one, str):
-            total += 56 + len(one) * (1 if one.isascii() else 4)
+        inner = left.pop()
+        if isinstance(inner, dict):
+            total += 64 + 72 * len(inner)
+            left += inner
+            left += inner.values()
+        elif isinstance(inner, list | tuple):
+            total += 64 + 24 * len(inner)
+            left += inner
+        elif isinstance(inner, str):
+            total += 56 + len(inner) * (1 if inner.isascii() else 4)
     return total
 
 

@@ -94,10 +94,10 @@ class _Batch:
     def put_back(self, *some: _Numbered) -> None:
         self.coming = itertools.chain(some, self.coming)
 
-    def settle(self, said: Said) -> Request:
+    def settle(self, answer: Said) -> Request:
         """Of the call that was sent first, which is returned."""
         at, request = self.sent.popleft()
-        self.said[at] = said
+        self.said[at] = answer
         return request
 
 
@@ -154,9 +154,9 @@ class Worker:
         return [batch.said[at] for at in range(len(batch.said))]
 
     def _send(self, batch: _Batch) -> Iterator[Request]:
-        for one in self._due(batch):
-            batch.sent.append(one)
-            yield one[1]
+        for due in self._due(batch):
+            batch.sent.append(due)
+            yield due[1]
 
     def _due(self, batch: _Batch) -> Iterator[_Numbered]:
         """What is to be asked now, in order."""
@@ -181,26 +181,26 @@ class Worker:
     def _stopped(self, request: Request, error: Exception) -> Killed:
         times = self._times(request)
         until = self._clock() + _REST[min(times, len(_REST) - 1)]
-        known = self._resting.setdefault(request.script, {})
-        known[_content(request)] = _Resting(until, times + 1)
-        if len(known) > _REMEMBERED:
-            del known[min(known, key=lambda content: known[content].until)]
+        resting = self._resting.setdefault(request.script, {})
+        resting[_content(request)] = _Resting(until, times + 1)
+        if len(resting) > _REMEMBERED:
+            del resting[min(resting, key=lambda content: resting[content].until)]
         if isinstance(error, TimeoutError):
             return Killed(f"was stopped after {self._seconds:g} seconds without an end")
         return Killed("its process ended without an answer")
 
     def _times(self, request: Request) -> int:
         """How often it was killed."""
-        known = self._resting.get(request.script)
-        resting = known.get(_content(request)) if known else None
+        of_script = self._resting.get(request.script)
+        resting = of_script.get(_content(request)) if of_script else None
         return resting.times if resting else 0
 
     def _rests(self, request: Request) -> bool:
-        known = self._resting.get(request.script)
-        if not known:
+        of_script = self._resting.get(request.script)
+        if not of_script:
             return False
         now = self._clock()
-        resting = [content for content, one in known.items() if now < one.until]
+        resting = [content for content, rest in of_script.items() if now < rest.until]
         return len(resting) >= _HUNG or _content(request) in resting
 
     def _running(self) -> Process:

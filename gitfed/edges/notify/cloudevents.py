@@ -52,8 +52,8 @@ async def _post(
             if 200 <= answer.status < 300:
                 return
             pause = _seconds(answer.headers.get("Retry-After", ""))
-            said = no_answer.status_text(answer.status)
-            raise DeliveryError(f"the target {target.name} answers HTTP {said}", retry_after=pause)
+            status = no_answer.status_text(answer.status)
+            raise DeliveryError(f"the target {target.name} answers HTTP {status}", retry_after=pause)
     except TimeoutError as error:
         raise DeliveryError(f"the target {target.name} does not answer in time") from error
     except (aiohttp.ClientError, OSError, ValueError) as error:

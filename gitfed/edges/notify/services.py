@@ -35,20 +35,20 @@ async def send(target: NotificationTarget, message: Message) -> None:
 
     def work() -> None:
         try:
-            said = _notify(target, message)
+            complaint = _notify(target, message)
         finally:
             _slots.release()
         with contextlib.suppress(RuntimeError):  # the loop has ended
-            loop.call_soon_threadsafe(_settle, answer, said)
+            loop.call_soon_threadsafe(_settle, answer, complaint)
 
     threading.Thread(target=work, name="gitfed-notify", daemon=True).start()
-    if said := await answer:
-        raise DeliveryError(said)
+    if complaint := await answer:
+        raise DeliveryError(complaint)
 
 
-def _settle(answer: asyncio.Future[str], said: str) -> None:
+def _settle(answer: asyncio.Future[str], complaint: str) -> None:
     if not answer.done():  # nobody waited that long
-        answer.set_result(said)
+        answer.set_result(complaint)
 
 
 def _notify(target: NotificationTarget, message: Message) -> str:

@@ -18,7 +18,7 @@ def read(
     blobs: Mapping[str, str], load: Callable[[str], Mapping[str, Any]], branch: str
 ) -> tuple[dict[ObjectKey, AutoscalerRecord], list[Problem]]:
     """Of the files of a commit (path → blob) those that are autoscalers; what cannot be read is said."""
-    found: dict[ObjectKey, AutoscalerRecord] = {}
+    records: dict[ObjectKey, AutoscalerRecord] = {}
     problems: list[Problem] = []
     for path in sorted(blobs):
         if not path.startswith(DIRECTORY):
@@ -29,16 +29,16 @@ def read(
             hint = "the rest of the state is used; its target gets what its template says until a rule runs"
             problems.append(Problem(Origin(f"{branch}:{path}"), error.message, hint))
             continue
-        found[record.key] = record
-    return found, problems
+        records[record.key] = record
+    return records, problems
 
 
 def files(
     before: Mapping[ObjectKey, AutoscalerRecord], after: Mapping[ObjectKey, AutoscalerRecord]
 ) -> dict[str, bytes | None]:
     """What differs, by path; None for what is gone. Records that nothing became of are the same objects."""
-    found: dict[str, bytes | None] = {autoscalers.path_of(key): None for key in before.keys() - after.keys()}
+    contents: dict[str, bytes | None] = {autoscalers.path_of(key): None for key in before.keys() - after.keys()}
     for key, record in after.items():
         if before.get(key) is not record:
-            found[autoscalers.path_of(key)] = emit.dump(autoscalers.document(record)).encode()
-    return found
+            contents[autoscalers.path_of(key)] = emit.dump(autoscalers.document(record)).encode()
+    return contents

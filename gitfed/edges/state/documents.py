@@ -70,16 +70,16 @@ class Documents:
             if not path.startswith(BINDINGS):
                 continue
             bindings.blobs.append(blob)
-            said = self._parsed.get(blob)
-            if said is None:
+            recorded = self._parsed.get(blob)
+            if recorded is None:
                 try:
-                    said = self.decision(blob)
+                    recorded = self.decision(blob)
                 except InputError as error:
                     hint = "the rest of the state is used; this binding is decided anew"
                     bindings.problems.append(Problem(self._place(path), error.message, hint))
                     continue
-            parsed[blob] = said
-            decision, status = said
+            parsed[blob] = recorded
+            decision, status = recorded
             if decision.raw is not None:
                 bindings.problems += (
                     Problem(self._place(path), message, severity=Severity.WARNING)

@@ -55,7 +55,7 @@ class Memory:
             return
         if len(self._documents) == self._taken_up and self._taken_up <= 2 * len(present):
             return
-        self._documents = {blob: one for blob, one in self._documents.items() if blob in present}
+        self._documents = {blob: document for blob, document in self._documents.items() if blob in present}
         with contextlib.suppress(canonical.NotCanonical):
             self._cache.put(self._name, canonical.dumps(_packed(self._documents)))
 
@@ -82,12 +82,12 @@ def _packed(documents: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     return {"format": _FORMAT, "documents": rest, "lists": lists, "whose": whose}
 
 
-def _unpacked(known: Any) -> dict[str, Mapping[str, Any]]:
+def _unpacked(packed: Any) -> dict[str, Mapping[str, Any]]:
     """Raises KeyError, TypeError, IndexError for what `_packed` did not write."""
-    if known["format"] != _FORMAT:
+    if packed["format"] != _FORMAT:
         return {}
-    documents: dict[str, Mapping[str, Any]] = known["documents"]
-    lists: list[Any] = known["lists"]
-    for blob, number in known["whose"].items():
+    documents: dict[str, Mapping[str, Any]] = packed["documents"]
+    lists: list[Any] = packed["lists"]
+    for blob, number in packed["whose"].items():
         documents[blob]["spec"]["clusters"] = lists[number]
     return documents

@@ -52,16 +52,23 @@ def on_top(
     if parted is None:
         return theirs
     orders, decided = (repository.log(side, limit=_MOST, since=parted) for side in (theirs, ours))
-    if any(state_commits.read(one.subject, one.body).act for one in orders) or max(len(orders), len(decided)) >= _MOST:
+    if (
+        any(state_commits.read(order.subject, order.body).act for order in orders)
+        or max(len(orders), len(decided)) >= _MOST
+    ):
         return theirs
     tip = theirs
     repository.update_ref(_AGAIN, tip)
-    for one in reversed(decided):
-        before, after, there = (_Files(repository, commit) for commit in (one.parents[0], one.commit, tip))
-        files = {path: file(before.get(path), after.get(path), there.get(path)) for path in before.differing(after)}
-        files = {path: content for path, content in files.items() if content != there.get(path)}
-        message = f"{one.subject}\n\n{one.body}\n" if one.body else f"{one.subject}\n"
-        tip = repository.commit_files(_AGAIN, files, message, parent=tip, author=one.author, when=one.when, sign=sign)
+    for logged in reversed(decided):
+        before, after, theirs_now = (_Files(repository, commit) for commit in (logged.parents[0], logged.commit, tip))
+        files = {
+            path: file(before.get(path), after.get(path), theirs_now.get(path)) for path in before.differing(after)
+        }
+        files = {path: content for path, content in files.items() if content != theirs_now.get(path)}
+        message = f"{logged.subject}\n\n{logged.body}\n" if logged.body else f"{logged.subject}\n"
+        tip = repository.commit_files(
+            _AGAIN, files, message, parent=tip, author=logged.author, when=logged.when, sign=sign
+        )
     return tip
 
 
@@ -148,10 +155,10 @@ def _named(items: list[Any], identity: tuple[str, ...]) -> Iterator[tuple[tuple[
         seen[name] += 1
 
 
-def _same(one: Any, other: Any) -> bool:
-    if one is _ABSENT or other is _ABSENT:
-        return one is other
-    return bool(one == other)
+def _same(left: Any, right: Any) -> bool:
+    if left is _ABSENT or right is _ABSENT:
+        return left is right
+    return bool(left == right)
 
 
 def _read(content: bytes | None) -> Any:

@@ -231,9 +231,9 @@ class StateBranch:
 
     def news(self, state: BranchState, other: Commit | None) -> list[ObjectKey]:
         """The objects whose bindings `state` has otherwise than another commit of the branch."""
-        there = self.repository.entries(other) if other is not None else {}
-        here = self.repository.entries(state.commit) if state.commit is not None else {}
-        same = {path for path, entry in here.items() if path in there and there[path].blob_id == entry.blob_id}
+        theirs = self.repository.entries(other) if other is not None else {}
+        ours = self.repository.entries(state.commit) if state.commit is not None else {}
+        same = {path for path, entry in ours.items() if path in theirs and theirs[path].blob_id == entry.blob_id}
         return [key for path, key in state.documents.items() if path not in same]
 
     def push(self, url: str, *, expected: Commit | None, commit: Commit | None = None) -> None:

@@ -50,9 +50,9 @@ class ClientSettings:
     async def authorization(self) -> str:
         """What to send in the header of this name; "" for nothing."""
         if self.refresh_api_key_hook is not None:
-            asked = self.refresh_api_key_hook(self)
-            if inspect.isawaitable(asked):
-                await asked
+            refreshing = self.refresh_api_key_hook(self)
+            if inspect.isawaitable(refreshing):
+                await refreshing
         return self.api_key.get(_AUTHORIZATION, "")
 
     def authority(self) -> str:

@@ -125,12 +125,12 @@ def resolve(cluster: declared.Cluster, sources: CredentialSources) -> ClusterCon
             return _from_context(name, merged, context, sources)
         near = difflib.get_close_matches(context, merged.contexts, n=1)
         guess = f" (did you mean {near[0]}?)" if near else _named(merged.contexts)
-        said = f"kubeconfig {merged.files} has no context {context}{guess}"
+        missing = f"kubeconfig {merged.files} has no context {context}{guess}"
         if CONTEXT in annotations:
             raise errors.CredentialsError(
-                f"cluster {name}: {said}", cluster=name, hint=f"it is named by the annotation {CONTEXT}"
+                f"cluster {name}: {missing}", cluster=name, hint=f"it is named by the annotation {CONTEXT}"
             )
-        tried.append(said)
+        tried.append(missing)
     else:
         tried.append("no kubeconfig")
 
@@ -161,9 +161,9 @@ def of_host(purpose: str, sources: CredentialSources, context: str = "") -> Clus
 
 def _named(contexts: Iterable[str]) -> str:
     """What there is instead, as far as it fits into a line."""
-    found = sorted(contexts)
-    more = f" and {len(found) - _FEW} more" if len(found) > _FEW else ""
-    return f" (it has {', '.join(found[:_FEW])}{more})" if found else ""
+    names = sorted(contexts)
+    more = f" and {len(names) - _FEW} more" if len(names) > _FEW else ""
+    return f" (it has {', '.join(names[:_FEW])}{more})" if names else ""
 
 
 def _secret_directory(cluster: str, root: Path | None, namespace: str, name: str) -> Path | None:
@@ -331,15 +331,15 @@ def _check_user(cluster: str, where: str, user: Mapping[str, Any], allow_exec: b
 
 
 def _warnings(cluster: str, server: str, insecure: bool, stated: str) -> tuple[str, ...]:
-    found = []
+    warnings = []
     scheme, host, _ = addresses.origin(server)
     if insecure:
-        found.append(f"cluster {cluster}: the server's certificate is not checked ({stated})")
+        warnings.append(f"cluster {cluster}: the server's certificate is not checked ({stated})")
     if scheme == "http" and not proxies.is_loopback(host):
-        found.append(f"cluster {cluster}: credentials travel in clear to {server}")
-    return tuple(found)
+        warnings.append(f"cluster {cluster}: credentials travel in clear to {server}")
+    return tuple(warnings)
 
 
 def _settings(server: str, proxy: str, environment: Mapping[str, str] | None = None) -> ClientSettings:
-    asked = os.environ if environment is None else environment
-    return ClientSettings(host=server, proxy=proxy or proxies.of_environment(server, asked))
+    variables = os.environ if environment is None else environment
+    return ClientSettings(host=server, proxy=proxy or proxies.of_environment(server, variables))

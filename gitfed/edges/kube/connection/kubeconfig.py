@@ -109,14 +109,14 @@ def read(cluster: str, paths: tuple[Path, ...]) -> Kubeconfig:
 
     Of several files those that do not exist are passed over. Raises CredentialsError.
     """
-    found: dict[str, dict[str, tuple[Path, Mapping[str, Any]]]] = {"contexts": {}, "clusters": {}, "users": {}}
+    sections: dict[str, dict[str, tuple[Path, Mapping[str, Any]]]] = {"contexts": {}, "clusters": {}, "users": {}}
     existing = [path for path in paths if path.exists()]
     if not existing:
         names = ", ".join(map(str, paths))
         raise errors.CredentialsError(f"cluster {cluster}: kubeconfig {names} does not exist", cluster=cluster)
     for path in existing:
         content = _parse(cluster, path)
-        for section, entries in found.items():
+        for section, entries in sections.items():
             listed = content.get(section) or []
             for entry in listed if isinstance(listed, list) else [listed]:
                 member = section.removesuffix("s")
@@ -127,7 +127,9 @@ def read(cluster: str, paths: tuple[Path, ...]) -> Kubeconfig:
                         cluster=cluster,
                     )
                 entries.setdefault(str(entry["name"]), (path, inner or {}))
-    return Kubeconfig(cluster, ", ".join(map(str, existing)), found["contexts"], found["clusters"], found["users"])
+    return Kubeconfig(
+        cluster, ", ".join(map(str, existing)), sections["contexts"], sections["clusters"], sections["users"]
+    )
 
 
 def _parse(cluster: str, path: Path) -> dict[str, Any]:

@@ -159,33 +159,33 @@ class Session:
             await http.close()
             await asyncio.sleep(0)  # aborted transports leave with the next turn of the loop
 
-    async def request(self, method: str, path: str, **asked: Unpack[RequestOptions]) -> ServerAnswer:
+    async def request(self, method: str, path: str, **options: Unpack[RequestOptions]) -> ServerAnswer:
         """Send one request and read the whole answer. `path` is percent-encoded and begins with "/".
 
         Raises the classes of `errors.ClusterError`, and NotOwned for a write that the fence forbids.
         """
-        body, allow = asked.get("body"), asked.get("allow", ())
+        body, allow = options.get("body"), options.get("allow", ())
         data = body if body is None or isinstance(body, bytes) else orjson.dumps(body)
-        headers = {"Accept": asked.get("accept", JSON)}
+        headers = {"Accept": options.get("accept", JSON)}
         if data is not None:
-            headers["Content-Type"] = asked.get("content_type", JSON)
-        headers |= asked.get("headers") or {}
-        seconds = asked.get("timeout")
+            headers["Content-Type"] = options.get("content_type", JSON)
+        headers |= options.get("headers") or {}
+        seconds = options.get("timeout")
         sending = _Sending(
-            method, path, asked.get("query"), data, headers, self._timeout if seconds is None else seconds
+            method, path, options.get("query"), data, headers, self._timeout if seconds is None else seconds
         )
-        async with contextlib.nullcontext() if asked.get("at_once") else self._slots:
+        async with contextlib.nullcontext() if options.get("at_once") else self._slots:
             answer = await self._fenced(sending)
             if answer.status == 401 and 401 not in allow and await self._renewed():
                 answer = await self._fenced(sending)
         if answer.status >= 300 and answer.status not in allow:
-            redact = asked.get("redact")
+            redact = options.get("redact")
             raise translate.failure(self.cluster, answer.status, answer.data, answer.headers, redact=redact)
         return answer
 
-    async def json(self, method: str, path: str, **asked: Unpack[RequestOptions]) -> dict[str, Any]:
+    async def json(self, method: str, path: str, **options: Unpack[RequestOptions]) -> dict[str, Any]:
         """`request`, and the answer's JSON object. Raises ClusterFailed when the answer is none."""
-        answer = await self.request(method, path, **asked)
+        answer = await self.request(method, path, **options)
         try:
             value = answer.json()
         except ValueError:

@@ -95,8 +95,8 @@ class Election:
     async def keep(self) -> None:
         """Renew until it is lost, and return then."""
         ends = [
-            asyncio.ensure_future(one)
-            for one in (self._library.renew_loop(), self._lock.lost.wait(), self._lock.expired())
+            asyncio.ensure_future(waiting)
+            for waiting in (self._library.renew_loop(), self._lock.lost.wait(), self._lock.expired())
         ]
         try:
             await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
@@ -149,22 +149,22 @@ class _Adapter:
 
         try:
             async with asyncio.timeout(self._timing.renew):
-                found = await self._lock.read()
+                lease = await self._lock.read()
         except (errors.GitfedError, TimeoutError) as error:
             self._say(str(error) or "no answer in time")
             return False, ApiException(status=0, reason=str(error))
         self._say("")
-        self.holder = found.holder if found is not None else ""
-        if found is None:
+        self.holder = lease.holder if lease is not None else ""
+        if lease is None:
             absent = ApiException(status=404, reason="absent")
             absent.body = b'{"code": 404}'
             return False, absent
-        if self._leads and found.holder != self.identity:
+        if self._leads and lease.holder != self.identity:
             self.lost.set()
-        if not found.holder:
+        if not lease.holder:
             return True, None
         return True, LeaderElectionRecord(
-            found.holder, str(found.seconds), found.acquired.isoformat(), found.renewed.isoformat()
+            lease.holder, str(lease.seconds), lease.acquired.isoformat(), lease.renewed.isoformat()
         )
 
     async def create(self, name: str, namespace: str, election_record: Any) -> bool:
@@ -177,8 +177,8 @@ class _Adapter:
         self._leads = False
         with contextlib.suppress(errors.GitfedError, TimeoutError):
             async with asyncio.timeout(self._timing.renew):
-                found = await self._lock.read()
-            if found is not None and found.holder == self.identity:
+                lease = await self._lock.read()
+            if lease is not None and lease.holder == self.identity:
                 await self._write("")
 
     async def _write(self, holder: str) -> bool:

@@ -58,10 +58,10 @@ class Fence:
     def close(self) -> None:
         """The lead is over: nothing begins any more, and what was not sent is not sent."""
         self._until = 0.0
-        for one in list(self._sockets):
+        for open_socket in list(self._sockets):
             # Not closed: the loop still holds it. It notices, and gives up what it has kept for later.
             with contextlib.suppress(OSError):
-                one.shutdown(socket.SHUT_RDWR)
+                open_socket.shutdown(socket.SHUT_RDWR)
         self._sockets.clear()
 
     @property

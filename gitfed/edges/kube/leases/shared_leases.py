@@ -47,8 +47,8 @@ class SharedLeases:
 
     async def list(self) -> dict[str, LeaseRecord]:
         query = {"labelSelector": "=".join(self._label)}
-        found = await self._session.json("GET", self._folder, query=query, timeout=self._seconds)
-        return {one.name: one for one in map(_record, found.get("items") or ())}
+        listing = await self._session.json("GET", self._folder, query=query, timeout=self._seconds)
+        return {record.name: record for record in map(_record, listing.get("items") or ())}
 
     async def write(
         self, name: str, lead: Lead, before: LeaseRecord | None, annotations: Mapping[str, str] | None = None
