@@ -31,8 +31,8 @@ class Timing:
 
 
 class Vitals:
-    """`known`: facts of an earlier process; what of them cannot be read anew stays. `wake` is called when facts changed
-    so far that it would be written down."""
+    """`remembered`: facts of an earlier process; what of them cannot be read anew stays. `wake` is called when facts
+    changed so far that it would be written down."""
 
     def __init__(
         self,
