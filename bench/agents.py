@@ -21,7 +21,8 @@ from pathlib import Path
 from bench.daemon import Daemon
 from bench.played_agent import Agent, Counted
 from bench.rollout import git
-from gitfed.agent.dial import Dial, Hub
+from gitfed.agent.dial import Dial
+from gitfed.agent.hub_endpoint import HubEndpoint
 from gitfed.edges import certificate_pins
 from gitfed.edges.certificates import Authority
 from gitfed.hub.enrolment.ledger import Enrolled, Issued, Ledger
@@ -158,7 +159,7 @@ def stage(agents: int, objects: int) -> Iterator[Stage]:
         credentials = enrol(folder / "data" / "hub", names, folder / "agents")
         played = [Agent(name) for name in names]
         url = f"https://127.0.0.1:{port}"
-        dials = [Dial(Hub(url, credentials[one.cluster]), one) for one in played]  # type: ignore[arg-type]
+        dials = [Dial(HubEndpoint(url, credentials[one.cluster]), one) for one in played]  # type: ignore[arg-type]
         place = Stage(folder, played, dials, port)
         try:
             yield place

@@ -1,20 +1,12 @@
-"""One connection to the hub, again and again: dialled from here, because nobody can dial in.
-
-The certificate is read anew for every attempt, so that a renewed one is taken up; the hub is checked against the
-authority that was pinned when this cluster was registered, and against nothing else.
-"""
+"""One connection to the hub, again and again: the agent dials, because the hub cannot reach into its network."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
 import logging
-import os
-import ssl
 import uuid
 from collections.abc import AsyncIterator, Mapping
-from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import aiohttp
@@ -22,15 +14,12 @@ import aiohttp
 import gitfed
 from gitfed import errors
 from gitfed.agent import streams
+from gitfed.agent.hub_endpoint import HubEndpoint, why_not_connected
 from gitfed.agent.keeper import Keeper
 from gitfed.agent.streams import Streams
 from gitfed.agent_protocol import frames, link
 from gitfed.agent_protocol.socket import WebSocket
-from gitfed.edges import no_answer, own_certificate
 from gitfed.edges.backoff import Backoff
-from gitfed.model import agent_identity
-from gitfed.model.agent_identity import AgentName
-from gitfed.model.base import ClusterName
 
 log = logging.getLogger("gitfed.agent")
 
@@ -45,51 +34,11 @@ _STEADY = 30.0
 _HANDSHAKE = 15.0
 
 
-@dataclass(frozen=True, slots=True)
-class Hub:
-    """Where the hub is, and who we are there: a folder with `ca.crt`, `tls.crt` and `tls.key`."""
-
-    url: str
-    credentials: Path
-
-    def cluster(self) -> ClusterName:
-        """The cluster that the certificate is for. Raises InputError, UsageError."""
-        agent = self.agent()
-        if pool := agent_identity.pool_in(agent):
-            path = self.credentials / "tls.crt"
-            raise errors.InputError(f"{path} is for members of pool {pool}", hint=f"gitfed agent --pool {pool}")
-        return ClusterName(agent)
-
-    def agent(self) -> AgentName:
-        """Whose the certificate is. Raises InputError, UsageError."""
-        path = self.credentials / "tls.crt"
-        try:
-            shown = own_certificate.read(path.read_bytes())
-        except OSError as error:
-            raise errors.UsageError(
-                f"{path} cannot be read: {error.strerror}", hint="gitfed register makes an agent's certificate"
-            ) from error
-        agent = agent_identity.agent_of(shown.common_name, shown.organizations)
-        if agent is None:
-            raise errors.InputError(
-                f"{path} is {shown.common_name or 'nobody'}'s, and no agent's", hint="gitfed register makes one"
-            )
-        return agent
-
-    def context(self) -> ssl.SSLContext:
-        """Raises OSError (of which ssl.SSLError is one)."""
-        made = ssl.create_default_context(cafile=str(self.credentials / "ca.crt"))
-        made.minimum_version = ssl.TLSVersion.TLSv1_2
-        made.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN  # what is pinned may be signed by another authority
-        made.load_cert_chain(self.credentials / "tls.crt", self.credentials / "tls.key")
-        return made
-
-
 class Dial:
     """`run` it until it is cancelled."""
 
     def __init__(
-        self, hub: Hub, keeper: Keeper, streams: Streams | None = None, *, says: Mapping[str, str] | None = None
+        self, hub: HubEndpoint, keeper: Keeper, streams: Streams | None = None, *, says: Mapping[str, str] | None = None
     ) -> None:
         """`streams`: None for an agent that opens no way into its cluster. `says`: what a member of a pool says of
         itself (`hub.agents.calling`)."""
@@ -228,28 +177,3 @@ _REFUSED = {
 
 def _nobody() -> None:
     """There is no connection to wake."""
-
-
-def why_not_connected(error: Exception) -> str:
-    """In our words, the same at every attempt: it is said once, and what a library says names objects in memory."""
-    if isinstance(error, TimeoutError):
-        return "the hub does not answer"
-    if isinstance(error, ssl.SSLCertVerificationError | aiohttp.ClientConnectorCertificateError):
-        return "the hub's certificate is not of the authority in ca.crt, or of another address"
-    if isinstance(error, aiohttp.ClientConnectorSSLError) and isinstance(error.os_error, ssl.SSLError):
-        return f"there is no connection over TLS to the hub ({no_answer.tls_reason(error.os_error)})"
-    if isinstance(error, aiohttp.ClientConnectorError):
-        return f"the hub cannot be reached: {_reason(error.os_error)}"
-    if isinstance(error, ssl.SSLError):
-        return "tls.crt and tls.key are no certificate with its key, or the hub speaks no TLS"
-    if isinstance(error, OSError) and error.filename:
-        return f"{error.filename} cannot be read: {_reason(error)}"
-    if isinstance(error, OSError):
-        return f"the connection broke: {_reason(error)}"
-    return f"the hub does not answer as one does ({type(error).__name__})"
-
-
-def _reason(error: OSError) -> str:
-    if error.errno is not None and error.errno > 0:
-        return os.strerror(error.errno)
-    return error.strerror or type(error).__name__

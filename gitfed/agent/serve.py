@@ -13,7 +13,8 @@ from typing import Any
 
 from gitfed.agent import health
 from gitfed.agent.cancellation import ended
-from gitfed.agent.dial import Dial, Hub
+from gitfed.agent.dial import Dial
+from gitfed.agent.hub_endpoint import HubEndpoint
 from gitfed.agent.keeper import Keeper, declared
 from gitfed.agent.one_cluster import OneCluster
 from gitfed.agent.streams import Streams
@@ -30,7 +31,7 @@ log = logging.getLogger("gitfed.agent")
 
 @dataclass(frozen=True, slots=True)
 class AgentOptions:
-    hub: Hub
+    hub: HubEndpoint
     kubeconfig: tuple[Path, ...] = ()
     """() means the pod's own service account."""
     context: str = ""

@@ -11,12 +11,13 @@ import asyncio
 import logging
 import ssl
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import aiohttp
 import orjson
 from aiohttp import web
 
+from gitfed.agent.hub_endpoint import HubEndpoint
 from gitfed.edges.kube.connection import credentials
 from gitfed.edges.kube.connection.session import Session, end, give_up
 from gitfed.errors import ClusterError, LinkError
@@ -24,9 +25,6 @@ from gitfed.fleet_api import headers, status
 from gitfed.http_relay import passing, tunnel
 from gitfed.http_relay.reverse import KEY, MOST, PROTOCOL, Answering
 from gitfed.model.declared.access import MASTERS
-
-if TYPE_CHECKING:
-    from gitfed.agent.dial import Hub
 
 log = logging.getLogger("gitfed.agent")
 
@@ -44,7 +42,7 @@ _ENDS = 2.0
 class Streams:
     """`dial_back` when asked; `drop` ends all that are open, `close` for good."""
 
-    def __init__(self, hub: Hub, open_session: Callable[[], Session]) -> None:
+    def __init__(self, hub: HubEndpoint, open_session: Callable[[], Session]) -> None:
         """`open_session`: into this cluster; its bodies stay as sent."""
         self._hub = hub
         self._open_session = open_session

@@ -14,7 +14,8 @@ from typing import Any
 import aiohttp
 import pytest
 
-from gitfed.agent.dial import Dial, Hub, why_not_connected
+from gitfed.agent.dial import Dial
+from gitfed.agent.hub_endpoint import HubEndpoint, why_not_connected
 from gitfed.daemon.fleet.pulled import member as pulled
 from gitfed.edges.certificates import Authority
 from gitfed.errors import LinkCut, LinkError
@@ -57,7 +58,7 @@ async def test_a_hub_that_nobody_listens_for_is_told_alike_at_every_attempt(tmp_
     authority = Authority.open(tmp_path)
     (tmp_path / "ca.crt").write_bytes(authority.certificate)
     keeper: Any = SimpleNamespace(heard=None)
-    dial = Dial(Hub(f"http://127.0.0.1:{free_port()}", tmp_path), keeper)
+    dial = Dial(HubEndpoint(f"http://127.0.0.1:{free_port()}", tmp_path), keeper)
     for _ in range(2):
         with pytest.raises(aiohttp.ClientError) as caught:
             await dial._connect()
@@ -78,7 +79,7 @@ async def test_a_server_that_ends_the_handshake_is_told_in_openssl_s_words(tmp_p
     server = await asyncio.start_server(answer, "127.0.0.1", 0)
     keeper: Any = SimpleNamespace(heard=None)
     async with server:
-        dial = Dial(Hub(f"https://127.0.0.1:{server.sockets[0].getsockname()[1]}", tmp_path), keeper)
+        dial = Dial(HubEndpoint(f"https://127.0.0.1:{server.sockets[0].getsockname()[1]}", tmp_path), keeper)
         with pytest.raises(aiohttp.ClientError) as caught:
             await dial._connect()
     said = why_not_connected(caught.value)
@@ -89,7 +90,7 @@ async def test_a_server_that_ends_the_handshake_is_told_in_openssl_s_words(tmp_p
 
 def dial_with(lease: float, folder: Path) -> Dial:
     keeper: Any = SimpleNamespace(heard=None)
-    dial = Dial(Hub("https://hub.example", folder), keeper)
+    dial = Dial(HubEndpoint("https://hub.example", folder), keeper)
     dial._lease = lease
     return dial
 

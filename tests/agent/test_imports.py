@@ -58,10 +58,10 @@ import asyncio, sys
 from datetime import UTC, datetime
 from pathlib import Path
 from gitfed.agent import serve
-from gitfed.agent.dial import Hub
+from gitfed.agent.hub_endpoint import HubEndpoint
 from gitfed.registration.rotation import Rotation, in_folder
 folder = Path(sys.argv[1])
-hub = Hub("https://127.0.0.1:1", folder)
+hub = HubEndpoint("https://127.0.0.1:1", folder)
 hub.context()
 rotation = Rotation("127.0.0.1:1", hub.cluster(), folder, in_folder(folder))
 assert not asyncio.run(rotation.once(datetime.now(UTC)))

@@ -11,7 +11,7 @@ import aiohttp
 import orjson
 
 from gitfed import errors
-from gitfed.agent.dial import Hub, why_not_connected
+from gitfed.agent.hub_endpoint import HubEndpoint, why_not_connected
 from gitfed.model.base import ClusterName
 
 log = logging.getLogger("gitfed.agent")
@@ -24,7 +24,9 @@ _TIMEOUT = 15.0
 class PoolClusters:
     """`run` it until it is cancelled; `told` hears each answer."""
 
-    def __init__(self, hub: Hub, told: Callable[[frozenset[ClusterName]], None], *, again: float = _AGAIN) -> None:
+    def __init__(
+        self, hub: HubEndpoint, told: Callable[[frozenset[ClusterName]], None], *, again: float = _AGAIN
+    ) -> None:
         self.error = "the hub was not reached yet"
         """Why the hub's list is not known, or may be old."""
         self._hub = hub

@@ -16,7 +16,8 @@ from typing import Any
 
 from gitfed.agent import health
 from gitfed.agent.cancellation import ended
-from gitfed.agent.dial import Dial, Hub
+from gitfed.agent.dial import Dial
+from gitfed.agent.hub_endpoint import HubEndpoint
 from gitfed.agent.keeper import Keeper
 from gitfed.agent.one_cluster import OneCluster
 from gitfed.agent.pool import membership
@@ -58,7 +59,7 @@ class LeasePlace:
 
 @dataclass(frozen=True, slots=True)
 class PoolMemberOptions:
-    hub: Hub
+    hub: HubEndpoint
     pool: str
     ways: CredentialSources
     """To the clusters, as the daemon has them."""

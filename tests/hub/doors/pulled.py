@@ -13,7 +13,8 @@ from typing import Any
 
 from gitfed.agent import serve
 from gitfed.agent.cancellation import ended
-from gitfed.agent.dial import Dial, Hub
+from gitfed.agent.dial import Dial
+from gitfed.agent.hub_endpoint import HubEndpoint
 from gitfed.agent.streams import Streams
 from gitfed.daemon.fleet.pulled.member import PulledMember
 from gitfed.edges import certificate_pins
@@ -36,7 +37,7 @@ class Agent:
     member: PulledMember
     dial: Dial
     streams: Streams
-    hub: Hub
+    hub: HubEndpoint
     task: asyncio.Task[None]
 
     async def die(self) -> None:
@@ -69,7 +70,7 @@ async def agent(
     site = Site(fleet, name)
     member, keeper = site.hub(lease=lease), site.keeper()
     lead(staged, member)
-    hub = Hub(staged.url, await asyncio.to_thread(credentials, folder, name))
+    hub = HubEndpoint(staged.url, await asyncio.to_thread(credentials, folder, name))
     config = kubeconfig or folder / "kubeconfig"
     ways = Streams(hub, serve._into_cluster(serve.AgentOptions(hub, kubeconfig=(config,)), name))
     dial = Dial(hub, keeper, ways if streams else None)

@@ -178,13 +178,13 @@ def command(
     \b
     Exit codes: 0 stopped by SIGTERM · 130 interrupted · 2 bad usage · 3 no agent's certificate.
     """
-    from gitfed.agent import dial, serve
+    from gitfed.agent import hub_endpoint, serve
     from gitfed.agent.pool import serve as serve_pool
     from gitfed.edges.kube.connection.credentials import CredentialSources
 
     if not reached.hub_url.startswith("https://"):
         raise click.UsageError("--hub-url is no https:// address: an agent is known by its certificate")
-    hub = dial.Hub(reached.hub_url, reached.hub_credentials)
+    hub = hub_endpoint.HubEndpoint(reached.hub_url, reached.hub_credentials)
     kubeconfigs = (access.kubeconfig,) if access.kubeconfig is not None else ()
     if not pool:
         _check_no_pool(access, leases)
