@@ -112,9 +112,8 @@ class Dial:
                 socket,
                 keeper.reporter.told,
                 keeper.heard,
+                link.LinkHandlers(keeper.taken, self._asked),
                 lease=welcome.lease,
-                taken=keeper.taken,
-                asked=self._asked,
                 life=link.SignsOfLife.of(welcome.version, agent=True),
             )
             keeper.poke, keeper.connected, self.error = connection.poke, True, ""

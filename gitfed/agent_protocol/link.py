@@ -13,6 +13,7 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Awaitable, Callable, Coroutine
+from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Protocol, TypeVar
 
@@ -115,29 +116,36 @@ async def _received(socket: Socket, patience: float) -> bytes | None:
         raise LinkCut(f"no sign of life for {patience:g} s") from None
 
 
+@dataclass(frozen=True, slots=True)
+class LinkHandlers:
+    """What one side does with what the other one sends."""
+
+    change: Callable[[ValueChange], None]
+    """Takes in a change, as a whole. Raises LinkError for what makes no sense."""
+    question: Callable[[str, Any], Awaitable[Any]]
+    """Answers a question by its name and what it is about."""
+    alive: Callable[[], None] = lambda: None
+    """Hears of every sign of life."""
+
+
 class Link:
-    """`run` it after the handshake; it ends with LinkError. `taken` hears of each change as a whole, `asked` answers a
-    question by its name and what it is about, `alive` is called for every sign of life."""
+    """`run` it after the handshake; it ends with LinkError."""
 
     def __init__(
         self,
         socket: Socket,
         told: Told,
         heard: Heard,
+        handlers: LinkHandlers,
         *,
         lease: float,
-        taken: Callable[[ValueChange], None],
-        asked: Callable[[str, Any], Awaitable[Any]],
-        alive: Callable[[], None] = lambda: None,
         life: SignsOfLife = SignsOfLife.BEATS,
     ) -> None:
         self._socket = socket
         self._told = told
         self._heard = heard
         self._lease = lease
-        self._taken = taken
-        self._asked = asked
-        self._alive = alive
+        self._handlers = handlers
         self._life = life
         self._wake = asyncio.Event()
         self._alive_at = 0.0
@@ -263,7 +271,7 @@ class Link:
         times what is kept of it."""
         data = await self._socket.receive()
         self._alive_at = asyncio.get_running_loop().time()
-        self._alive()
+        self._handlers.alive()
         if data is None:
             return
         self.messages += 1
@@ -271,7 +279,7 @@ class Link:
         if isinstance(frame, Put):
             change = self._heard.take(frame, len(data))
             if change is not None and (change.set or change.gone):
-                self._taken(change)
+                self._handlers.change(change)
             if frame.last:
                 await self._write(Ack(frame.n))
         elif isinstance(frame, Ack):
@@ -292,7 +300,7 @@ class Link:
 
     async def _answer(self, question: Ask) -> None:
         try:
-            answer = Answer(question.id, await self._asked(question.what, question.about))
+            answer = Answer(question.id, await self._handlers.question(question.what, question.about))
         except GitfedError as error:
             answer = Answer(question.id, error=str(error)[:2000])
         with contextlib.suppress(LinkError):  # then the reader knows it too

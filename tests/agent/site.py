@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gitfed.agent.keeper import Keeper
-from gitfed.agent_protocol.link import Link
+from gitfed.agent_protocol.link import Link, LinkHandlers
 from gitfed.daemon.fleet.callbacks import FleetCallbacks
 from gitfed.daemon.fleet.member_context import MemberContext
 from gitfed.daemon.fleet.member_protocol import Expected, unlike_in
@@ -162,10 +162,10 @@ class Site:
             await self._links[keeper].ended.wait()
         ours, theirs = _End(), _End()
         ours.other, theirs.other = theirs, ours
-        here = Link(ours, hub.told, hub.reports.heard, lease=hub.lease, taken=hub.taken, asked=hub.answer,
-                    alive=hub.heard)  # fmt: skip
-        there = Link(theirs, keeper.reporter.told, keeper.heard, lease=hub.lease, taken=keeper.taken,
-                     asked=keeper.asked)  # fmt: skip
+        at_hub = LinkHandlers(hub.taken, hub.answer, hub.heard)
+        here = Link(ours, hub.told, hub.reports.heard, at_hub, lease=hub.lease)
+        at_agent = LinkHandlers(keeper.taken, keeper.asked)
+        there = Link(theirs, keeper.reporter.told, keeper.heard, at_agent, lease=hub.lease)
         hub.connected(changed_hands=await hub.agent.attach(here, instance, holding=holding))
         hub.told.connect(keeper.heard.connect())
         keeper.reporter.told.connect(hub.reports.heard.connect())

@@ -6,6 +6,7 @@ import asyncio
 import gc
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from typing import Any
 
 import aiohttp
@@ -13,7 +14,7 @@ import pytest
 from aiohttp import web
 
 from gitfed.agent_protocol import frames
-from gitfed.agent_protocol.link import Link, SignsOfLife
+from gitfed.agent_protocol.link import Link, LinkHandlers, SignsOfLife
 from gitfed.agent_protocol.replica import Heard, Told
 from gitfed.agent_protocol.socket import WebSocket
 from gitfed.errors import LinkCut, LinkError
@@ -36,6 +37,9 @@ class _Counting(WebSocket):
 
 async def _asked(what: str, about: Any) -> Any:
     raise LinkError("nothing is asked")
+
+
+IDLE = LinkHandlers(lambda change: None, _asked)
 
 
 @asynccontextmanager
@@ -69,9 +73,7 @@ async def sockets() -> AsyncIterator[tuple[_Counting, _Counting]]:
 
 def a_link(socket: WebSocket, life: SignsOfLife, alive: asyncio.Semaphore) -> Link:
     """`alive` is released for each sign of life of the other side."""
-    return Link(
-        socket, Told(), Heard(), lease=LEASE, taken=lambda change: None, asked=_asked, life=life, alive=alive.release
-    )  # fmt: skip
+    return Link(socket, Told(), Heard(), replace(IDLE, alive=alive.release), lease=LEASE, life=life)
 
 
 async def _ended(task: asyncio.Task[None]) -> LinkError:
@@ -136,9 +138,9 @@ async def test_of_what_was_said_nothing_stays_with_links_that_wait() -> None:
         told, heard, came = _Told(), Heard(), asyncio.Event()
         told.connect(heard.connect())
         links = [
-            Link(here, told, Heard(), lease=LEASE, taken=lambda change: None, asked=_asked, life=SignsOfLife.ANSWERS),
+            Link(here, told, Heard(), IDLE, lease=LEASE, life=SignsOfLife.ANSWERS),
             Link(
-                there, Told(), heard, lease=LEASE, taken=lambda change: came.set(), asked=_asked,
+                there, Told(), heard, replace(IDLE, change=lambda change: came.set()), lease=LEASE,
                 life=SignsOfLife.PINGS,
             ),
         ]  # fmt: skip
@@ -171,9 +173,7 @@ async def test_a_side_that_reads_nothing_is_gone_after_a_lease_however_alive_it_
     told = Told()
     told.connect(())
     told.put("a", 1)
-    link = Link(
-        _Stuck(), told, Heard(), lease=LEASE, taken=lambda change: None, asked=_asked, life=SignsOfLife.ANSWERS
-    )  # fmt: skip
+    link = Link(_Stuck(), told, Heard(), IDLE, lease=LEASE, life=SignsOfLife.ANSWERS)
     error = await _ended(asyncio.create_task(link.run()))
     assert isinstance(error, LinkCut)
     assert str(error) == "nothing could be sent for 2 s"

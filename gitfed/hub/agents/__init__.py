@@ -108,10 +108,8 @@ class _Door:
             socket,
             member.told,
             member.reports.heard,
+            link.LinkHandlers(member.taken, member.answer, member.heard),
             lease=member.lease,
-            taken=member.taken,
-            asked=member.answer,
-            alive=member.heard,
             life=link.SignsOfLife.of(version, agent=False),
         )
         changed_hands = await member.agent.attach(
