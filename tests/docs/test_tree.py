@@ -21,7 +21,6 @@ _LONG = {
     "daemon/fleet/fleet.py",
     "daemon/fleet/member.py",
     "daemon/fleet/pulled/member.py",
-    "daemon/fleet/worker.py",
     "daemon/state_store.py",
     "edges/kube/observe.py",
 }

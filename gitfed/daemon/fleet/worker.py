@@ -1,8 +1,7 @@
 """One cluster's worker: takes that cluster's changes from the plan and carries them out.
 
-Order of every roll-out: write down what will exist (inventory), then write it, then write down its uid. A crash
-between any two of these loses nothing: an entry without an object is completed or cleaned up, an object with an entry
-is known. A cluster that does not answer pauses its own worker and nobody else's.
+Order of every roll-out: write down what will exist, then write it, then write down its uid (`inventory_entries`). A
+cluster that does not answer pauses its own worker, and the workers of other clusters go on.
 """
 
 from __future__ import annotations
@@ -10,14 +9,14 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Protocol
 
 from gitfed import errors
 from gitfed.daemon import trouble
 from gitfed.daemon.fleet import queue
+from gitfed.daemon.fleet.inventory_entries import Inventory, InventoryEntries
 from gitfed.edges.backoff import Backoff
 from gitfed.edges.kube.apply import NOT_EMPTY
 from gitfed.model.base import ClusterName, ObjectKey
@@ -28,22 +27,8 @@ log = logging.getLogger("gitfed.worker")
 
 PAUSES = Backoff((0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 30.0))
 """Seconds that a cluster which does not answer is left alone, by number of failures in a row."""
-_FLUSH = 5.0
-"""Seconds after which uids are written down at the latest while changes keep coming. Until then the entry without a
-uid and the object's label prove together that it is ours."""
 _SOON = 0.05
 """Seconds between two looks whether other clusters are still busy."""
-
-
-class Inventory(Protocol):
-    """What a worker needs of the cluster's inventory (`edges/kube/inventory.py`)."""
-
-    @property
-    def entries(self) -> Mapping[ObjectKey, InventoryEntry]: ...
-    def check_ours(self) -> None: ...
-    async def record(
-        self, add: Iterable[InventoryEntry] = (), remove: Iterable[ObjectKey] = (), *, first: Collection[ObjectKey] = ()
-    ) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,30 +64,20 @@ class Worker:
         Meanwhile whatever nobody waits for can wait itself."""
         self.cluster = cluster
         self._rush = set() if rush is None else rush
-        self._inventory = inventory
         self._carry_out = callbacks.carry_out
         self._live = callbacks.live
         self._look = callbacks.look
         self._finished = callbacks.finished
         self._concurrency = concurrency
         self._queue = queue.Queue(partial(callbacks.waited, cluster))
+        self._entries = InventoryEntries(inventory, self._queue, nudge=self.nudge, announced=self._announced)
         self._confirm = callbacks.confirm
         self._wake = asyncio.Event()
         self._tasks: set[asyncio.Task[None]] = set()
         self._failures = 0
         self._paused_until = 0.0
-        self._uids: dict[ObjectKey, InventoryEntry] = {}
-        self._writing: dict[ObjectKey, InventoryEntry] = {}
-        """Of these the ones that are being written down."""
-        self._forget: dict[ObjectKey, str] = {}
-        """Entries to be removed, with the uid that they had when that was decided: another one is another object."""
         self._written: dict[ObjectKey, tuple[str, str]] = {}
-        self._flushed_at = 0.0
         self._held_until = 0.0
-        self._intend = False
-        self._announcing: asyncio.Task[None] | None = None
-        self._foremost: list[ObjectKey] = []
-        """Objects of one stage whose entries are being written: nothing of a later stage begins before they are."""
         self.abandoned = False
         """Whether this process as a whole leads no more."""
         self.stopped: str = ""
@@ -121,12 +96,7 @@ class Worker:
         self._queue.replace(
             (change for change in changes if not self._stale(change)), urgent, asyncio.get_running_loop().time()
         )
-        self._intend = True
-        recorded = self._inventory.entries
-        for entry in entries:
-            if recorded.get(entry.key) != entry:
-                self._uids.setdefault(entry.key, entry)
-        self._forget.update((key, recorded[key].uid) for key in forget if key in recorded)
+        self._entries.correct(entries, forget)
         self._wake.set()
 
     def _stale(self, change: Change) -> bool:
@@ -181,12 +151,16 @@ class Worker:
     @property
     def idle(self) -> bool:
         """Nothing to do and nothing under way. What failed and waits to be tried again counts as something to do."""
-        return not self._queue and not self._queue.flying and not self._uids and not self._forget
+        return not self._queue and not self._queue.flying and not self._entries.unwritten
 
     @property
     def _active(self) -> bool:
         """Whether changes are under way or can start now."""
         return bool(self._queue.flying) or self._queue.startable(asyncio.get_running_loop().time())
+
+    def _busy(self) -> bool:
+        """Whether changes, here or in a cluster that has many, come before what can be written down later."""
+        return self._active or bool(self._rush)
 
     def has(self, key: ObjectKey) -> bool:
         """Whether a change of this object is to be carried out, or under way."""
@@ -198,7 +172,7 @@ class Worker:
 
     def entry_to_come(self, key: ObjectKey) -> InventoryEntry | None:
         """What the inventory will say of an object that was written, and does not say yet."""
-        return self._uids.get(key) or self._writing.get(key)
+        return self._entries.to_come(key)
 
     @property
     def pending(self) -> int:
@@ -222,8 +196,7 @@ class Worker:
                 await self._round()
         finally:
             self._rush.discard(self.cluster)
-            if self._announcing is not None:
-                self._announcing.cancel()
+            self._entries.cancel()
             if self._tasks:
                 await asyncio.wait(self._tasks, timeout=10)
             for task in self._tasks:
@@ -236,7 +209,7 @@ class Worker:
         if pause > 0 or self.stopped:
             await self._sleep(pause if pause > 0 else None)
             return
-        if self._confirm is not None and (self._queue.startable(loop.time()) or self._uids or self._forget):
+        if self._confirm is not None and (self._queue.startable(loop.time()) or self._entries.unwritten):
             try:
                 await self._confirm()
             except errors.ClusterReplaced:
@@ -245,8 +218,8 @@ class Worker:
                 self._pause(error)
                 return
         try:
-            self._inventory.check_ours()  # what the watch told: a newer leader writes here now
-            await self._write_down(loop.time())
+            self._entries.check_ours()
+            await self._entries.write_down(loop.time(), self._busy)
         except errors.NotOwned as error:
             self._give_up(error)
             return
@@ -256,7 +229,7 @@ class Worker:
         if self._held_until > loop.time():
             await self._sleep(self._held_until - loop.time())
             return
-        self._announce()
+        self._entries.announce()
         started = False
         while self._queue.flying < self._concurrency:
             change = self._queue.pop(loop.time(), self._blocked)
@@ -271,7 +244,7 @@ class Worker:
         if not started or self._queue.flying >= self._concurrency:
             deadline = self._queue.next_time()
             wait = None if deadline is None else max(0.0, deadline - loop.time())
-            if (self._uids or self._forget) and not self._active and self._announcing is None:
+            if self._entries.unwritten and not self._active and not self._entries.announcing:
                 wait = _SOON if self._rush else 0.0
             await self._sleep(wait)
 
@@ -282,93 +255,23 @@ class Worker:
         except TimeoutError:
             pass
 
-    def _announce(self) -> None:
-        """Begin to write entries for everything that will be made; `_blocked` holds each object until its entry is.
-
-        All at once, in the order of the queue: each object starts as soon as its own shard is written and those of the
-        first stage are, while the entries of others still are written.
-        """
-        if not self._intend or self._announcing is not None:
-            return
-        self._intend = False
-        recorded = self._inventory.entries
-        missing = [
-            InventoryEntry(change.key, "", change.write.rendered.binding, change.write.rendered.replicas)
-            for change in self._queue.waiting()
-            if change.write.rendered is not None and _makes(change) and change.key not in recorded
-        ]
-        if missing:
-            self._announcing = asyncio.create_task(self._announce_all(missing))
-            self._announcing.add_done_callback(self._announced)
-
-    async def _announce_all(self, entries: list[InventoryEntry]) -> None:
-        first = min(self._queue.stage(entry.key) for entry in entries)
-        foremost = [entry.key for entry in entries if self._queue.stage(entry.key) == first]
-        if len(foremost) == len(entries):
-            foremost.clear()
-        self._foremost = foremost.copy()
-        try:
-            await self._inventory.record(add=entries, first=foremost)
-        finally:
-            self._foremost.clear()
-        for entry in entries:
-            self.nudge(entry.key)
-
-    def _announced(self, task: asyncio.Task[None]) -> None:
-        self._announcing = None
+    def _announced(self, error: BaseException | None) -> None:
         self._wake.set()
-        if task.cancelled():
-            return
-        error = task.exception()
-        if error is None:
-            return
-        self._intend = True
         if isinstance(error, errors.NotOwned):
             self._give_up(error)
         elif isinstance(error, errors.ClusterError):
             self._pause(error)
-        else:
+        elif error is not None:
             self._pause(trouble.of_change(self.cluster, error))
 
     def _give_up(self, error: errors.NotOwned) -> None:
         self.stopped = error.message
         log.error("cluster gets no write", extra={"cluster": self.cluster, "reason": error.message})
 
-    async def _write_down(self, now: float) -> None:
-        """What became of it: uids of new objects, removal of entries whose object is gone."""
-        if not (self._uids or self._forget):
-            self._flushed_at = now
-            return
-        # Two writers of one inventory wait for each other, and changes that may start would wait with them.
-        if (self._active or self._announcing is not None or self._rush) and now - self._flushed_at < _FLUSH:
-            return
-        self._flushed_at = now
-        uids, self._uids = self._uids, {}
-        self._writing = uids
-        forget, self._forget = self._forget, {}
-        recorded = self._inventory.entries
-        stale = [key for key, uid in forget.items() if key in recorded and recorded[key].uid == uid]
-        wanted = {change.key for change in self._queue.waiting()}
-        try:
-            await self._inventory.record(
-                add=uids.values(), remove=[key for key in stale if key not in uids and key not in wanted]
-            )
-        except Exception:
-            self._uids = {**uids, **self._uids}
-            self._forget = {**forget, **self._forget}
-            raise
-        finally:
-            self._writing = {}
-
     def _blocked(self, change: Change) -> ObjectKey | None:
-        """What has to happen first: its own entry has to be written, or that object be healthy in the same cluster."""
-        entries = self._inventory.entries
-        if _makes(change) and change.key not in entries:
-            return change.key
-        while self._foremost and self._foremost[-1] in entries:
-            self._foremost.pop()
-        if self._foremost and self._queue.stage(change.key) > self._queue.stage(self._foremost[-1]):
-            return self._foremost[-1]
+        """What has to happen first: an entry has to be written, or that object be healthy in the same cluster."""
+        if (awaited := self._entries.awaited_by(change)) is not None:
+            return awaited
         for key in change.turn.waits_for:
             live = self._live(key)
             if live is None or live.health is not Health.CURRENT:
@@ -379,11 +282,10 @@ class Worker:
         loop = asyncio.get_running_loop()
         live = self._live(change.key) if change.write.adopt else None
         if live is not None and live.ours:
-            change = replace(
-                change, live=live, write=replace(change.write, adopt=False)
-            )  # its entry made it ours again
+            # Its entry made it ours again.
+            change = replace(change, live=live, write=replace(change.write, adopt=False))
         try:
-            self._inventory.check_ours()  # its turn may have come long after the round that began it
+            self._entries.check_ours()  # its turn may have come long after the round that began it
             result = await self._carry_out(change)
         except errors.NotOwned as error:
             self.stopped = error.message
@@ -432,9 +334,9 @@ class Worker:
             return
         uid, version = str(result.details.get("uid", "")), str(result.details.get("resourceVersion", ""))
         self._written[change.key] = (change.write.rendered.digest, version)
-        entry = InventoryEntry(change.key, uid, change.write.rendered.binding, change.write.rendered.replicas)
-        if uid and self._inventory.entries.get(change.key) != entry:
-            self._uids[change.key] = entry
+        self._entries.note(
+            InventoryEntry(change.key, uid, change.write.rendered.binding, change.write.rendered.replicas)
+        )
 
     def _pause(self, error: errors.ClusterError) -> None:
         delay = PAUSES.after(self._failures + 1)
@@ -444,8 +346,3 @@ class Worker:
             log.warning("cluster does not answer", extra={"cluster": self.cluster, "error": str(error)})
         self._failures += 1
         self._paused_until = asyncio.get_running_loop().time() + delay
-
-
-def _makes(change: Change) -> bool:
-    """Whether the change brings an object into our hands, so that its entry has to be there first."""
-    return change.write.rendered is not None and (change.action is Action.CREATE or change.write.adopt)
