@@ -151,10 +151,10 @@ class Keeper:
                 federation=setup.federation,
                 expected=lambda: self._setup.expected if self._setup is not None else 0,
                 recorded_id=lambda: self._setup.recorded_id if self._setup is not None else "",
+                lead=self._given,
             ),
             timing=self._timing,
             concurrency=self._concurrency,
-            lead=self._given,
         )
         self._life = asyncio.create_task(self.member.run(), name=f"member-{self.cluster}")
         self._list.begin_anew()

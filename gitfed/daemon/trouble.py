@@ -64,11 +64,11 @@ def say(message: str, error: BaseException | None, **keys: str) -> None:
 
 def of_member(cluster: ClusterName, error: Exception) -> errors.GitfedError:
     """What ended the service of one cluster, as an error of ours: of several the one that nobody foresaw."""
-    leaves = list(_leaves(error))
-    unforeseen = [leaf for leaf in leaves if not isinstance(leaf, errors.GitfedError | TimeoutError)]
+    failures = list(leaves(error))
+    unforeseen = [failure for failure in failures if not isinstance(failure, errors.GitfedError | TimeoutError)]
     if unforeseen:
         return errors.Unforeseen.of(unforeseen[0])
-    first = leaves[0]
+    first = failures[0]
     if isinstance(first, errors.GitfedError):
         return first
     return errors.ClusterUnreachable(
@@ -83,9 +83,10 @@ def of_change(cluster: ClusterName, error: BaseException) -> errors.ClusterFaile
     return errors.ClusterFailed(f"cluster {cluster}: {unforeseen}", cluster=cluster, reason="Unforeseen")
 
 
-def _leaves(error: BaseException) -> Iterator[BaseException]:
+def leaves(error: BaseException) -> Iterator[BaseException]:
+    """What a group of failures is made of, or the failure itself."""
     if isinstance(error, BaseExceptionGroup):
         for inner in error.exceptions:
-            yield from _leaves(inner)
+            yield from leaves(inner)
     else:
         yield error

@@ -246,8 +246,8 @@ async def test_a_hub_that_dies_while_its_lead_is_written_down_leaves_the_next_on
         new = place.hub()
         await place.connect(new, keeper, "three")
         new.follow(expected(rendered("a", "1")))
-        await until(lambda: new._term is not None)
-        assert (old._term, new._term) == (2, 2), "or this is about nothing"
+        await until(lambda: new._lead._term is not None)
+        assert (old._lead._term, new._lead._term) == (2, 2), "or this is about nothing"
         await until(new.ready.is_set)
         assert new.live().term == 3
         assert [name for name, _ in place.results] == ["a"]

@@ -51,7 +51,7 @@ def upward(woken: list[str] | None = None) -> FleetCallbacks:
 async def serving(open_session: Callable[[Cluster], Session], **options: Any) -> AsyncIterator[Member]:
     capacity = options.pop("capacity", False)
     told = upward(options.pop("woken", None))
-    own = {name: options.pop(name) for name in ("timing", "concurrency", "lead") if name in options}
+    own = {name: options.pop(name) for name in ("timing", "concurrency") if name in options}
     context = MemberContext(**{"federation": "acme", "repository_id": lambda: "id", **options})
     member = Member(DECLARED, open_session, told, context, **own)
     member.want_capacity(capacity)

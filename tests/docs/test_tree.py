@@ -19,8 +19,6 @@ _MANY_PARAMETERS = {"daemon/fleet/fleet.py: Fleet.match"}
 _LONG = {
     "daemon/cycle.py",
     "daemon/fleet/fleet.py",
-    "daemon/fleet/member.py",
-    "daemon/fleet/pulled/member.py",
     "daemon/state_store.py",
     "edges/kube/observe.py",
 }

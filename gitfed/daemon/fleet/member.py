@@ -12,14 +12,14 @@ import functools
 import logging
 import random
 import time
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection
 
 from gitfed import errors
 from gitfed.daemon import trouble
 from gitfed.daemon.fleet.apply_change import ClusterWriter
 from gitfed.daemon.fleet.callbacks import FleetCallbacks
 from gitfed.daemon.fleet.cluster_health import Timing, Vitals
-from gitfed.daemon.fleet.leadership import Leadership, Leading, LeadIsFree
+from gitfed.daemon.fleet.leadership import Leadership, LeadIsFree
 from gitfed.daemon.fleet.member_context import MemberContext
 from gitfed.daemon.fleet.member_protocol import Expected
 from gitfed.daemon.fleet.observed_view import ObservedView
@@ -67,9 +67,7 @@ class Member:
         *,
         timing: Timing | None = None,
         concurrency: int = 16,
-        lead: Leading | None = None,
     ) -> None:
-        """`lead`: instead of one of its own."""
         self.name: ClusterName = cluster.metadata.name
         self.cluster = cluster
         self.asked = False
@@ -85,7 +83,7 @@ class Member:
         self._open_session = open_session
         self._upward = upward
         self._context = context
-        self._lead = lead or Leadership(context.repository_id, called=context.called, adopt=context.adopt)
+        self._lead = context.lead or Leadership(context.repository_id, called=context.called, adopt=context.adopt)
         self._same = SameCluster(self.name)
         self._replaced = False
         self._probe = (timing or Timing()).probe
@@ -240,7 +238,7 @@ class Member:
                     self.ready.clear()
                     continue
                 # Whatever it is: one cluster must not be lost to the fleet for as long as this process lives.
-                self._replaced = any(isinstance(leaf, errors.ClusterReplaced) for leaf in _leaves(error))
+                self._replaced = any(isinstance(leaf, errors.ClusterReplaced) for leaf in trouble.leaves(error))
                 self._fail(str(self._failure(error)))
                 pause = RETRIES.after(attempt + 1)
             finally:
@@ -394,12 +392,3 @@ class Member:
     async def _close(self) -> None:
         if self._session is not None:
             await self._session.close()
-
-
-def _leaves(error: BaseException) -> Iterator[BaseException]:
-    """What a group of failures is made of, or the failure itself."""
-    if isinstance(error, BaseExceptionGroup):
-        for inner in error.exceptions:
-            yield from _leaves(inner)
-    else:
-        yield error

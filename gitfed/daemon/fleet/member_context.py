@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from gitfed.daemon.fleet.leadership import Leading
 from gitfed.model.base import ClusterName
 from gitfed.model.fleet import ClusterFacts
 
@@ -25,5 +26,7 @@ class MemberContext:
     """Facts of an earlier process."""
     adopt: bool = False
     """Its inventory becomes ours, whatever it says: a person asked for it."""
+    lead: Leading | None = None
+    """Who gives the lead in this cluster; None: this process decides itself."""
     called: str = ""
     """How our name in the inventory begins."""

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import uuid
 from collections.abc import Collection
 from dataclasses import replace
 from typing import Any
@@ -23,6 +22,7 @@ from gitfed.daemon.fleet.callbacks import FleetCallbacks
 from gitfed.daemon.fleet.member_context import MemberContext
 from gitfed.daemon.fleet.member_protocol import Expected
 from gitfed.daemon.fleet.pulled.connection import AgentConnection
+from gitfed.daemon.fleet.pulled.lead import AgentLead
 from gitfed.daemon.fleet.pulled.reports import Reports
 from gitfed.daemon.fleet.pulled.slice import Slice
 from gitfed.daemon.fleet.pulled.station import PulledStation
@@ -42,7 +42,6 @@ from gitfed.model.fleet import (
     ClusterLive,
     Reach,
 )
-from gitfed.model.leader import Term
 from gitfed.model.plan import Change
 
 log = logging.getLogger("gitfed.member")
@@ -80,7 +79,6 @@ class PulledMember:
         self.facts = replace(context.remembered_facts or ClusterFacts(self.name, apis=None), reach=Reach.UNKNOWN)
         self._upward = upward
         self._context = context
-        self._adopt = context.adopt
         self._slice = Slice(self.name, context.federation)
         self.agent = AgentConnection(self.name, self._slice.told, lambda: upward.now())
         self.station = PulledStation(
@@ -92,11 +90,7 @@ class PulledMember:
         )
         self.view = ReportedView(self.reports, self.ready.is_set, self._can_be_asked, self.agent.ask)
         self.workloads = AskedWorkloads(self._in_use, self.agent.ask)
-        self._leader = "-".join(filter(None, (context.called, uuid.uuid4().hex)))
-        self._term: int | None = None
-        self._changed_hands = False
-        """Another member of its pool holds it than the one that the term was given to."""
-        self._claimed = False
+        self._lead = AgentLead(context, self.reports, self.agent, self._slice)
         self._error = ""
         self._complaint = ""
         """What was said of it; it stands until it can be used."""
@@ -121,8 +115,7 @@ class PulledMember:
         """A connection began. `changed_hands`: it is that of another member of the pool."""
         self._heard_at = asyncio.get_running_loop().time()
         if changed_hands:
-            # What the one before has under way must not count any more: the inventory refuses its term.
-            self._changed_hands = True
+            self._lead.change_hands()
             self._state_changed()
 
     def heard(self) -> None:
@@ -167,7 +160,7 @@ class PulledMember:
 
     async def answer(self, what: str, about: Any) -> Any:
         """Agents ask nothing. Raises LinkError."""
-        raise errors.LinkError(f"nobody answers {what}")
+        raise errors.LinkError(f"the hub does not know the question {what}")
 
     @property
     def is_followed(self) -> bool:
@@ -185,8 +178,8 @@ class PulledMember:
         loop = asyncio.get_running_loop()
         self._begun_at = loop.time()
         try:
-            if leader.kind(self._leader) == leader.ONE_SHOT:
-                self._fail(_NO_HUB)  # and that nobody listens here is no fact about the cluster
+            if self._lead.is_by_hand:
+                self._fail(_NO_HUB)  # no fact about the cluster: it may be well
                 await asyncio.Event().wait()
             while True:
                 since = self._begun_at if self._heard_at is None else self._heard_at
@@ -245,7 +238,7 @@ class PulledMember:
         if elsewhere:
             self._fail(f"the cluster {elsewhere} answers its agent")
             return
-        self._give_lead()
+        self._lead.give()
         if state.error:
             self._fail(state.error.removeprefix(f"cluster {self.name}: "))
             return
@@ -254,17 +247,14 @@ class PulledMember:
         was_ready, self._error = self.ready.is_set(), ""
         first = not self.looked.is_set()
         self.looked.set()
-        if state.ready and self._term is not None and state.led == self._term and state.leader == self._leader:
+        if state.ready and self._lead.is_taken(state):
             if self.worker is None:
                 self.worker = PulledWorklist(self, self.agent, self._slice)
             self.ready.set()
             if self._complaint:
                 self._complaint = ""
                 self._upward.troubled(self.name, "")
-            if self._adopt:
-                self._adopt = False  # it is done: an agent that begins anew does not do it again
-                self._slice.tell(lead=Term(self._context.repository_id(), self._term, self._leader))
-                self.agent.poke()
+            self._lead.adopted()
         else:
             self.ready.clear()
         if first or was_ready != self.ready.is_set():
@@ -274,38 +264,12 @@ class PulledMember:
     # -- who leads ----------------------------------------------------------------------------------------------
 
     def claim(self) -> None:
-        self._claimed = True
-        self._give_lead()
-
-    def _give_lead(self) -> None:
-        """Once in this process's life, with a term above the inventory's; and again where the one has ended that led in
-        our place meanwhile, or where the agent was still writing down the same term for the one before us, or where
-        the cluster changed hands in its pool."""
-        state = self.reports.state
-        if not self._claimed or self.agent.ended or state is None or not state.looked or state.owner is None:
-            return
-        if self._term is not None and not self._changed_hands:
-            mine = state.term < self._term or (state.term == self._term and state.leader == self._leader)
-            if mine or self._replaced:
-                return
-        self._term = max(state.term, (self._term or 0) if self._changed_hands else 0) + 1
-        self._changed_hands = False
-        lead = Term(self._context.repository_id(), self._term, self._leader, self._adopt)
-        self._slice.tell(lead=lead)
-        self.agent.poke()
-
-    @property
-    def _replaced(self) -> bool:
-        """Whether the agent took a higher term from somebody who has not ended: it takes nothing of ours any more."""
-        state = self.reports.state
-        if state is None or self._term is None:
-            return False
-        return state.term > self._term and not leader.is_done(state.leader)
+        self._lead.claim()
 
     @property
     def superseded(self) -> bool:
         stopped = self.worker is not None and bool(self.worker.stopped)
-        return (stopped or self._replaced) and not self.agent.ended
+        return (stopped or self._lead.is_replaced) and not self.agent.ended
 
     @property
     def owner(self) -> str | None:
@@ -355,7 +319,7 @@ class PulledMember:
             capacity=wanted,
             quotas=quotas,
             models=self._models[1],
-            expected=0 if self._adopt else self._context.expected(),
+            expected=0 if self._lead.adopts else self._context.expected(),
             recorded_id=self._context.recorded_id(),
             declared=self.cluster.as_written() if self.cluster.pool else None,
         )
