@@ -23,7 +23,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from gitfed import errors
-from gitfed.daemon import left_alone, planner, trouble
+from gitfed.daemon import left_alone, trouble
 from gitfed.daemon.autoscaling.rounds import Rounds
 from gitfed.daemon.commits import Commits
 from gitfed.daemon.cycle_report import CycleReport
@@ -31,13 +31,13 @@ from gitfed.daemon.descheduler import Descheduler
 from gitfed.daemon.fleet.fleet import Fleet
 from gitfed.daemon.fleet.look_for import look_for
 from gitfed.daemon.fleet.members import MemberOptions
-from gitfed.daemon.push_queue import Records
+from gitfed.daemon.planner import MakeInterpreter, Planner
+from gitfed.daemon.push_queue import Records, Sending
 from gitfed.daemon.reminders import Reminders
 from gitfed.daemon.state_store import StateStore
 from gitfed.daemon.statuses import Statuses
 from gitfed.daemon.telemetry import Stopwatch
 from gitfed.daemon.trouble import Trouble
-from gitfed.daemon.webhook_queue import Asking
 from gitfed.edges import free_memory
 from gitfed.edges.kube.connection.session import Session
 from gitfed.interpret.registry import Interpreter
@@ -48,12 +48,10 @@ from gitfed.model.fleet import FleetSnapshot
 from gitfed.model.operator_orders import Approval, Reconciliation
 from gitfed.model.plan import Change, Plan
 from gitfed.model.repo import RepoSnapshot
-from gitfed.model.webhook import Find
 from gitfed.placement import recorded_facts
-from gitfed.planning import build, sent_keys
+from gitfed.planning import sent_keys
 from gitfed.planning.ordering import gate
 from gitfed.reading.reader import Reader
-from gitfed.reading.webhook_cache import Answers
 
 log = logging.getLogger("gitfed.cycle")
 
@@ -61,10 +59,18 @@ _HOLD = 2.0
 """Seconds that the backlog waits at most while a push is read and planned."""
 _FIRST_LOOK = 15.0
 """Seconds that the first cycle waits for the room of every cluster."""
-_PATIENCE = 2.0
-"""Seconds that one cycle waits for webhooks in all."""
 _LARGE = 2_000
 """Changes after which the memory is given back that they took on their way."""
+
+
+@dataclass(frozen=True, slots=True)
+class EngineCallbacks:
+    """What an engine tells the command that runs it."""
+
+    review: Callable[[Plan], None] | None = None
+    """Gets the first plan before anything of it is recorded or carried out, and stops the engine by an exception."""
+    listener: Callable[[str, Any], None] = lambda event, value: None
+    """Hears of each event, by name: `planned`, `cycle`, `result`, `rejected`, `source-error`, `waiting`."""
 
 
 class Engine:
@@ -75,34 +81,25 @@ class Engine:
         reader: Reader,
         records: Records,
         open_session: Callable[[Cluster], Session],
-        interpreter: Callable[[RepoSnapshot, Find], Interpreter],
+        interpreter: MakeInterpreter,
         options: MemberOptions | None = None,
         *,
-        review: Callable[[Plan], None] | None = None,
-        listener: Callable[[str, Any], None] = lambda event, value: None,
+        callbacks: EngineCallbacks | None = None,
     ) -> None:
-        """`review` gets the first plan before anything of it is recorded or carried out, and stops the engine by an
-        exception.
-
-        `interpreter` makes what knows the kinds of a commit; what webhooks answered is looked up with its second
-        argument.
-        """
         self.options = options or MemberOptions()
         self.plan: Plan | None = None
         self.last_cycle: float = 0.0
         """time.monotonic() of the last finished cycle: what the liveness endpoint looks at."""
         self.abandoned = False
-        """Whether somebody else leads now."""
+        """Whether another daemon leads now."""
         self.reader = reader
-        self._interpreter = interpreter
-        self._interpreters: tuple[object, Interpreter] | None = None
-        self._review = review
-        self.tell = listener
-        self._memo = build.Memo()
+        callbacks = callbacks or EngineCallbacks()
+        self._review = callbacks.review
+        self.tell = callbacks.listener
         self.wake = asyncio.Event()
         """Set when something happened that a cycle may have an answer to."""
-        self.commits = Commits(reader, listener, self.wake.set)
-        self.fleet = Fleet(open_session, self.options, self.wake.set, listener)
+        self.commits = Commits(reader, self.tell, self.wake.set)
+        self.fleet = Fleet(open_session, self.options, self.wake.set, self.tell)
         self.statuses = Statuses(self.fleet, self.options.now)
         self.descheduler = Descheduler(
             self.fleet,
@@ -111,9 +108,10 @@ class Engine:
             self.wake.set,
         )
         self.autoscaling = Rounds(self.fleet, self._for_autoscaling, self.options.now, self.wake.set)
-        self._answers = Answers()
-        self.asking = Asking(self._answers, self.wake.set)
-        self.memory = StateStore(records, reader, self.fleet, self.statuses, self._answers, self.options, self.wake.set)
+        self.planner = Planner(interpreter, self.options.now, self.wake.set)
+        self.asking = self.planner.asking
+        sending = Sending(records, self.wake.set)
+        self.memory = StateStore(sending, reader, self.fleet, self.statuses, self.planner.answers, self.options)
         self._reminders = Reminders()
         self._handed = 0
         """Changes that were handed over since memory was given back."""
@@ -151,14 +149,14 @@ class Engine:
 
     def approve(self, approval: Approval) -> None:
         """Let the held changes of exactly one plan through."""
-        self.memory.approve(approval)
+        self.memory.approvals.add(approval)
         self.wake.set()
 
     def abandon(self) -> None:
-        """The lead is lost: whoever cancels `daemon.loop` next waits for nothing that is under way."""
+        """The lead is lost: cancelling `daemon.loop` waits for nothing that is under way from now on."""
         self.abandoned = True
         self.memory.sending.abandon()
-        self.fleet.abandon()
+        self.fleet.roster.abandon()
 
     async def close(self) -> None:
         """What is under way is finished first."""
@@ -195,10 +193,9 @@ class Engine:
             self.last_cycle = time.monotonic()
 
     async def _failed(self, error: errors.Unforeseen) -> None:
-        """A turn ended with what nobody foresaw. If this commit brought it, the one before is in force again; else all
+        """A turn ended with an unforeseen error. If this commit brought it, the one before is in force again; else all
         stays as it is, and the turn is tried again. What a turn left half done is forgotten."""
-        self._memo = build.Memo()
-        self._interpreters = None
+        self.planner.forget()
         if self.repo is not None and await self.commits.cannot_be_planned(self.repo, error):
             self.wake.set()
             return
@@ -240,18 +237,14 @@ class Engine:
             await self.memory.take_in()
         self.fleet.match(
             repo,
-            repository_id=lambda: self.decisions.repository_id,
-            remembered=self.memory.entries,
-            recorded_id=self.memory.cluster_id,
-            recorded_with=self.memory.clusters_with_id,
+            self.memory.recorded_fleet(),
             claimed=self.memory.opened and self.decisions.known,
-            remembered_facts=self.memory.facts,
             capacity=recorded_facts.reads_capacity(repo),
         )
         if not self.memory.opened:
             await self.memory.open(repo)
         reconciled = self.fleet.reconcile(self.decisions.reconciliations)
-        await self.fleet.measured(_FIRST_LOOK)
+        await self.fleet.roster.measured(_FIRST_LOOK)
         if self._review is not None:
             if self.fleet.starting():
                 return None  # a cluster that will be there in a moment would look like one that cannot be read
@@ -259,14 +252,14 @@ class Engine:
         starting = self.fleet.starting()
         in_use = frozenset(name for name, member in self.fleet.members.items() if member.ready.is_set())
         fleet = await self.memory.with_facts(repo, self.fleet.snapshot(repo))
-        interpreter = self._interpreter_of(repo)
+        interpreter = self.planner.interpreter_of(repo)
         decisions = await self.memory.decisions_for(repo)
         return _Observed(repo, fleet, decisions, interpreter, in_use, starting, reconciled)
 
     async def _decide(self, seen: _Observed) -> Plan:
         trimmed, taken_back = self.descheduler.take_back(seen.decisions)
         trimmed = replace(trimmed, looks=self.autoscaling.take_over(trimmed))
-        plan = await self._build(seen.repo, seen.fleet, trimmed, seen.interpreter)
+        plan = await self.planner.build(seen.repo, seen.fleet, trimmed, seen.interpreter)
         if self._review is not None:
             self._ask_for_consent(self._review, plan)
         for key, message in taken_back.items():
@@ -278,7 +271,7 @@ class Engine:
 
     async def _record(self, plan: Plan, seen: _Observed) -> bool:
         """What must be known of the plan before anything of it is done; whether that was news."""
-        if self.memory.take_up_approvals(plan):
+        if self.memory.approvals.take_up(plan):
             self.wake.set()
         self.commits.planned(seen.repo)
         if self.memory.opened and not _holds_history(plan):
@@ -339,21 +332,6 @@ class Engine:
             raise
         self._review = None
 
-    async def _build(
-        self, repo: RepoSnapshot, fleet: FleetSnapshot, decisions: Decisions, interpreter: Interpreter
-    ) -> Plan:
-        """The plan, and again while webhooks answer quickly what the one before wanted to know.
-
-        A slow webhook holds up nobody else's changes: its objects keep their last decision, and its answer wakes us.
-        """
-        end = time.monotonic() + _PATIENCE
-        while True:
-            version = self._answers.version
-            plan = await planner.plan(repo, fleet, decisions, interpreter, self.options.now(), self._memo)
-            await self.asking.settle(end - time.monotonic())
-            if self._answers.version == version or time.monotonic() >= end:
-                return plan  # what came after `end` has set `_wake`
-
     # -- questions ----------------------------------------------------------------------------------------------
 
     def settled(self) -> bool:
@@ -374,7 +352,7 @@ class Engine:
 
     @property
     def at_work(self) -> bool:
-        """A push, or what clusters told, is being planned or carried out: who is in no hurry may wait a moment."""
+        """A push, or what clusters told, is being planned or carried out: what is in no hurry may wait a moment."""
         return self._turning or self.commits.due or self.fleet.busy()
 
     def waiting(self) -> list[Change]:
@@ -387,13 +365,6 @@ class Engine:
         if self.repo is None or self.plan is None or not self.decisions.known or self.trouble is not None:
             return None
         return self.repo, self.plan, self.decisions
-
-    def _interpreter_of(self, repo: RepoSnapshot) -> Interpreter:
-        made_from = (repo.interpreters, repo.webhooks)
-        if self._interpreters is None or self._interpreters[0] != made_from:
-            self._answers.begin()
-            self._interpreters = (made_from, self._interpreter(repo, self._answers.find))
-        return self._interpreters[1]
 
 
 @dataclass(frozen=True, slots=True)

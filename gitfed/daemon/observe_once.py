@@ -30,6 +30,9 @@ from gitfed.placement import recorded_facts
 from gitfed.planning import retained_objects, sent_keys
 from gitfed.planning.objects import compare, prune, redact
 
+_PATIENCE = 20.0
+"""Seconds that clusters have to be read in."""
+
 
 async def look(
     repo: RepoSnapshot,
@@ -37,7 +40,6 @@ async def look(
     interpreter: Interpreter,
     *,
     now: Callable[[], datetime],
-    timeout: float = 20.0,
     capacity: bool | None = None,
     count: Count = unheard,
 ) -> FleetSnapshot:
@@ -72,7 +74,7 @@ async def look(
         for looking in looks:
             looking.add_done_callback(lambda _: count("clusters read", sum(map(asyncio.Task.done, looks)), len(looks)))
         if looks:
-            await asyncio.wait(looks, timeout=timeout)
+            await asyncio.wait(looks, timeout=_PATIENCE)
         await look_for(members, keys)
         # Scripts may be asked: not in the loop.
         return await asyncio.to_thread(_snapshot, members, now(), interpreter)

@@ -1,6 +1,6 @@
 """The other side of the state, beside the loop: told what was recorded, asked what others wrote.
 
-A server may take its time, or be gone without a word behind a network that drops packets. So nobody but these waits
+A server may take its time, or be gone without a word behind a network that drops packets. So only these tasks wait
 for one: *what was just decided* is carried out when its record was taken, so that of two daemons which decide at once
 only one acts. Everything else goes on: clusters are watched and probed, drift is repaired, other decisions are taken.
 
@@ -46,6 +46,7 @@ class Sending:
     """Give `wake` what makes the loop turn; ask `heard` at the beginning of each turn."""
 
     def __init__(self, records: Records, wake: Callable[[], None]) -> None:
+        self.records = records
         self._record = records.decisions
         self._facts = records.facts
         self._wake = wake
@@ -60,7 +61,7 @@ class Sending:
         self._patience = _USUAL
         """Seconds that decisions wait at most."""
         self._silent = False
-        """The other side let somebody wait in vain, and has not answered since."""
+        """The other side let a cycle wait in vain, and has not answered since."""
         self._unattended = False
         """The cycle that asked went on without an answer."""
         self._moved = False
@@ -78,7 +79,7 @@ class Sending:
         return self._exchanging is not None or self._sending_facts is not None
 
     def heard(self) -> bool:
-        """Whether somebody else wrote the state, once. Raises StateConflict when they were faster than our push."""
+        """Whether another client wrote the state, once. Raises StateConflict when it was faster than our push."""
         error, self._error = self._error, None
         if error is not None:
             raise error
@@ -103,7 +104,7 @@ class Sending:
         return decisions
 
     async def ask(self) -> None:
-        """See whether somebody else wrote; `heard` tells, now or after a wake-up."""
+        """See whether another client wrote; `heard` tells, now or after a wake-up."""
         if not self._record.shared:
             self._moved = await asyncio.to_thread(self._record.moved) or self._moved
             return
@@ -114,7 +115,7 @@ class Sending:
     async def recorded(self, keys: Collection[ObjectKey], patience: float) -> None:
         """A commit was made; `keys`: what it decides, to be in `waiting` for `patience` seconds at most.
 
-        Raises StateConflict when it is known already that somebody else was first.
+        Raises StateConflict when it is known already that another client was first.
         """
         self._number += 1
         if self._record.shared and not self._silent and not self._record.away and patience > 0:
@@ -180,7 +181,7 @@ class Sending:
         return await asyncio.to_thread(facts.load)
 
     def send_facts(self) -> None:
-        """Nothing waits for that: who cannot read them yet reads older ones."""
+        """Nothing waits for that: a reader that does not get them yet gets older ones."""
         if self._facts is not None and self._facts.unsent and self._sending_facts is None:
             self._sending_facts = asyncio.create_task(self._send_facts(self._facts), name="facts")
             self._sending_facts.add_done_callback(self._facts_ended)
@@ -198,7 +199,7 @@ class Sending:
     # -- the end ------------------------------------------------------------------------------------------------
 
     def abandon(self) -> None:
-        """Somebody else leads, and has the last word: what is under way ends here."""
+        """Another daemon leads, and has the last word: what is under way ends here."""
         self._again, self._closed = False, True
         self._record.interrupt()
 

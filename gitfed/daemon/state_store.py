@@ -11,15 +11,16 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from pathlib import Path
 
 from gitfed import errors
 from gitfed.daemon import results
+from gitfed.daemon.approvals import Approvals, let_through
 from gitfed.daemon.fleet.fleet import Fleet
-from gitfed.daemon.fleet.members import MemberOptions
-from gitfed.daemon.push_queue import Records, Sending
+from gitfed.daemon.fleet.members import MemberOptions, RecordedFleet
+from gitfed.daemon.push_queue import Sending
 from gitfed.daemon.statuses import Statuses
 from gitfed.documents import state_commits
 from gitfed.documents.state_commits import Act
@@ -27,7 +28,7 @@ from gitfed.model.base import ClusterName, Commit, ObjectKey
 from gitfed.model.decisions import ClusterRecord, Decisions
 from gitfed.model.declared.federation import Guards
 from gitfed.model.fleet import ClusterFacts, FleetSnapshot, LiveState, Reach
-from gitfed.model.operator_orders import Approval, HeldPlan, Reconciliation
+from gitfed.model.operator_orders import Reconciliation
 from gitfed.model.plan import Plan
 from gitfed.model.repo import HeldFile, RepoSnapshot
 from gitfed.planning import decision_text
@@ -48,30 +49,27 @@ class StateStore:
 
     def __init__(
         self,
-        records: Records,
+        sending: Sending,
         reader: Reader,
         fleet: Fleet,
         statuses: Statuses,
         answers: Answers,
         options: MemberOptions,
-        wake: Callable[[], None],
     ) -> None:
         self.decisions = Decisions(known=False)
         self.opened = False
         """Whether the state was read, and rebuilt if it was lost; before that nothing may move."""
         self.facts: Mapping[ClusterName, ClusterFacts] = {}
         """What the facts branch says of each cluster."""
-        self.sending = Sending(records, wake)
-        self._record = records.decisions
-        self._facts_record = records.facts
+        self.sending = sending
+        self._record = sending.records.decisions
+        self._facts_record = sending.records.facts
         self._reader = reader
         self._fleet = fleet
         self._statuses = statuses
         self._answers = answers
         self._options = options
-        self._approvals: list[Approval] = []
-        self._trailers: Commit | None = None
-        """The commit whose trailers were read."""
+        self.approvals = Approvals(reader)
         self._guards: tuple[object, Guards] | None = None
         """The limits in force, and for which commits."""
         self._by_id: tuple[object, Mapping[str, Collection[ClusterName]]] = (None, {})
@@ -80,7 +78,7 @@ class StateStore:
     # -- opening ------------------------------------------------------------------------------------------------
 
     async def look(self) -> None:
-        """See whether somebody else wrote the state: then it is to be opened again. Raises StateConflict."""
+        """See whether another client wrote the state: then it is to be opened again. Raises StateConflict."""
         if self.opened:
             await self.sending.ask()
             self.hear()
@@ -94,7 +92,7 @@ class StateStore:
     async def load(self, repo: RepoSnapshot) -> None:
         """Read the state. Before any member starts: what it remembers tells whether an inventory is damaged.
 
-        Raises StateConflict when somebody wrote it in this moment, StateNotBelieved.
+        Raises StateConflict when another client wrote it in this moment, StateNotBelieved.
         """
         if self._record.trust is not None:
             self._record.trust.look_from(repo.commit)
@@ -125,7 +123,7 @@ class StateStore:
     async def open(self, repo: RepoSnapshot) -> None:
         """Once the state was read: rebuild it from the clusters if it is lost, and claim their inventories."""
         decisions = self.decisions
-        await self._fleet.looked(_FIRST_LOOK)
+        await self._fleet.roster.looked(_FIRST_LOOK)
         if not decisions.known:
             inventories = {
                 name: (member.owner, member.view.entries()) if member.owner is not None else None
@@ -134,10 +132,10 @@ class StateStore:
             versions = {key: manifest.api_version for key, manifest in repo.manifests.items()}
             decisions = self._record.rebuild(inventories, versions)
         self.decisions = decisions
-        self._approvals = list(decisions.approvals)
+        self.approvals.read(decisions.approvals)
         if decisions.known:
             self.opened = True
-            self._fleet.claim()
+            self._fleet.roster.claim()
 
     # -- before a plan ------------------------------------------------------------------------------------------
 
@@ -156,33 +154,21 @@ class StateStore:
         """Where the state branch is."""
         return self._record.clone
 
-    def entries(self, cluster: ClusterName) -> int:
-        """How many inventory entries a cluster has at least."""
-        return results.entries(self._record.state.results, cluster)
+    def recorded_fleet(self) -> RecordedFleet:
+        """What is on record of each cluster, always as of now; facts as of the last cycle."""
+        return RecordedFleet(
+            repository_id=lambda: self.decisions.repository_id,
+            entries=lambda name: results.entries(self._record.state.results, name),
+            cluster_id=lambda name: str(self._record.state.results.get(name, {}).get("id") or ""),
+            clusters_with_id=self._clusters_with_id,
+            facts=self.facts,
+        )
 
-    def cluster_id(self, cluster: ClusterName) -> str:
-        """Which cluster it was when it was in use last; "" when nobody knows."""
-        return str(self._record.state.results.get(cluster, {}).get("id") or "")
-
-    def clusters_with_id(self, uid: str) -> Collection[ClusterName]:
-        """Of which clusters this is on record; two have it only where somebody declared one twice."""
+    def _clusters_with_id(self, uid: str) -> Collection[ClusterName]:
+        """Of which clusters this is on record; two have it only where one was declared twice."""
         if self._by_id[0] is not (recorded := self._record.state.results):
             self._by_id = recorded, results.by_id(recorded)
         return self._by_id[1].get(uid, ())
-
-    def approve(self, approval: Approval) -> None:
-        self._approvals.append(approval)
-
-    def take_up_approvals(self, plan: Plan) -> bool:
-        """Whether a person approved exactly this plan: what that lets through counts from the next one on."""
-        taken = list(consent.taken_up(self._approvals, plan))
-        for order, approval in zip(self._approvals, taken, strict=True):
-            if order is not approval:
-                allowed = ", ".join(f"{name}={count}" for name, count in approval.allowed)
-                log.info("approved", extra={"by": approval.by, "commit": approval.commit[:12], "allowed": allowed})
-        news = taken != self._approvals
-        self._approvals = taken
-        return news
 
     def settle_doubts(self, plan: Plan) -> None:
         """What this plan found a reason for counts from now on, whatever becomes of the reason."""
@@ -192,7 +178,7 @@ class StateStore:
     async def with_facts(self, repo: RepoSnapshot, fleet: FleetSnapshot) -> FleetSnapshot:
         """The snapshot with facts as they are written down, after writing what is due: decisions are taken from those.
 
-        A cluster that nobody ever looked at has no written facts; it is unknown, as the snapshot says.
+        A cluster that was never looked at has no written facts; it is unknown, as the snapshot says.
         """
         if self._facts_record is None:
             return fleet
@@ -215,9 +201,8 @@ class StateStore:
         if self._descends[0] != (applied, repo.commit):
             descends = applied is None or await asyncio.to_thread(self._reader.is_ancestor, applied, repo.commit)
             self._descends = ((applied, repo.commit), descends)
-        if self.decisions.known and self._trailers != repo.commit:
-            self._trailers = repo.commit
-            await self._approve_by_trailer(repo.commit, applied)
+        if self.decisions.known:
+            await self.approvals.read_trailers(repo.commit, applied=applied, limits=self.decisions.limits)
         descends = self._descends[1]
         guarded_by = (self.decisions.limits, applied, repo.commit)
         if self._guards is None or self._guards[0] != guarded_by:
@@ -229,22 +214,10 @@ class StateStore:
             # None may also mean that they could not be read just now.
             self._guards = (guarded_by, in_force) if in_force is not None else None
         guards = None if self._guards is None else self._guards[1]
-        told = (descends, guards, tuple(self._approvals))
+        told = (descends, guards, self.approvals.standing)
         if told != (self.decisions.descends, self.decisions.guards, self.decisions.approvals):
             self.decisions = replace(self.decisions, descends=descends, guards=guards, approvals=told[2])
         return self.decisions
-
-    async def _approve_by_trailer(self, commit: Commit, applied: Commit | None) -> None:
-        if applied == commit:
-            return
-        applied = self.decisions.limits or applied  # who may approve is a limit like the others
-        try:
-            granted, why_not = await asyncio.to_thread(self._reader.trust.approvals, commit, applied)
-        except errors.SourceError as error:
-            granted, why_not = (), str(error)
-        if why_not:
-            log.warning("approval by trailer does not count", extra={"commit": commit[:12], "reason": why_not})
-        self._approvals += [approval for approval in granted if approval not in self._approvals]
 
     # -- after a plan -------------------------------------------------------------------------------------------
 
@@ -274,7 +247,7 @@ class StateStore:
             failovers.log(level, "failover", extra={"event": sentence})
         for sentence in plan.scaling.said:
             log.info("autoscaling", extra={"event": sentence})
-        opened = _opened(decisions.approvals, state.decisions.approvals)
+        opened = let_through(decisions.approvals, state.decisions.approvals)
         reasons = (*opened, *decision_text.body(plan, decisions, bindings))
         self.decisions = await asyncio.to_thread(
             self._record.write,
@@ -329,7 +302,7 @@ class StateStore:
         orders = tuple(order for order in self.decisions.reconciliations if order not in carried_out)
         approvals = self.decisions.approvals
         if not self._fleet.starting():
-            approvals = self._without_void(approvals, held)
+            approvals = self.approvals.drop_void(approvals, held)
         decided = (removals, orders, approvals)
         before = (self.decisions.removals, self.decisions.reconciliations, self.decisions.approvals)
         if same and statuses is None and decided == before:
@@ -362,25 +335,6 @@ class StateStore:
         )
         await self.sending.recorded((), 0.0)
         return not same
-
-    def _without_void(self, approvals: tuple[Approval, ...], held: HeldPlan | None) -> tuple[Approval, ...]:
-        void = [approval for approval in consent.void(approvals) if approval in self._approvals]
-        for approval in void:
-            waits = held.digest[:12] if held is not None else "nothing"
-            log.warning(
-                "an approval is void: what is held is another plan",
-                extra={"by": approval.by, "approved": approval.digest[:12], "held": waits},
-            )
-        self._approvals = [approval for approval in self._approvals if approval not in void]
-        return tuple(approval for approval in approvals if approval not in void)
-
-
-def _opened(approvals: Collection[Approval], before: Collection[Approval]) -> Iterator[str]:
-    """What was let through since the last record, and by whom."""
-    for approval in approvals:
-        if approval not in before and not approval.pending:
-            gates = ", ".join(f"{name} ({count})" for name, count in approval.allowed)
-            yield f"approved by {approval.by or 'an approver'}: {gates}"
 
 
 def _patience(repo: RepoSnapshot) -> float:

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from gitfed.daemon import clock, leader, observe_once
-from gitfed.daemon.cycle import Engine
+from gitfed.daemon.cycle import Engine, EngineCallbacks
 from gitfed.daemon.facts_record import FactsRecord
 from gitfed.daemon.fleet.cluster_health import Timing
 from gitfed.daemon.fleet.members import MemberOptions
@@ -80,7 +80,7 @@ class DaemonOptions:
     adopt: frozenset[str] = frozenset()
     """Clusters to take over although their inventory is damaged or belongs to another repository."""
     leader: leader.LeaderOptions | None = None
-    """How several daemons of one repository agree who works; None: this is the only one."""
+    """How several daemons of one repository agree which one works; None: this is the only one."""
     now: Callable[[], datetime] = field(default_factory=lambda: clock.Steady().now)
     telemetry: Telemetry = field(default_factory=Telemetry)
     """Counts over the life of this process, whatever becomes of engines and connections."""
@@ -143,7 +143,8 @@ def open_sessions(options: DaemonOptions, *, as_sent: bool = False) -> Callable[
 
 
 def open_doors(options: DaemonOptions) -> Callable[[Cluster, Counter[tuple[str, str, str]]], Session]:
-    """How callers of the hub reach a cluster: whoever leads, they write in their own name, and bodies stay as sent."""
+    """How callers of the hub reach a cluster: whichever daemon leads, they write in their own name, and bodies stay as
+    sent."""
     open_session = open_sessions(replace(options, leader=None), as_sent=True)
 
     def open_door(cluster: Cluster, tally: Counter[tuple[str, str, str]]) -> Session:
@@ -182,8 +183,9 @@ def make_engine(
 ) -> Engine:
     """An engine over real edges. Raises SourceError when the repository cannot be opened.
 
-    `reading` hears of the reader before it asks for the first commit: who is told to stop meanwhile interrupts it.
-    `one_shot`: what cannot be recorded where others read it is not done. `takes_over`: also where a daemon leads.
+    `reading` hears of the reader before it asks for the first commit: a process that is told to stop meanwhile
+    interrupts it. `one_shot`: what cannot be recorded where others read it is not done. `takes_over`: also where a
+    daemon leads.
     """
     clone, reader, settings, url = _opened(options, reading)
     push = settings.push if options.push_state is None else options.push_state
@@ -222,8 +224,7 @@ def make_engine(
         open_sessions(options),
         partial(interpreters.of, reaches_services=pod.runs_here()),
         engine_options,
-        review=review,
-        listener=listener,
+        callbacks=EngineCallbacks(review, listener),
     )
 
 
@@ -277,7 +278,7 @@ def _opened(options: DaemonOptions, reading: Callable[[Reader], None]) -> tuple[
 def make_lock(
     options: DaemonOptions, how: leader.LeaderOptions, *, reading: Callable[[Reader], None] = lambda reader: None
 ) -> election.Lock:
-    """Where daemons agree who leads. Raises SourceError, CredentialsError."""
+    """Where daemons agree which one leads. Raises SourceError, CredentialsError."""
     if how.lock == "git":
         clone, _, _, url = _opened(options, reading)
         return leader_ref.RefLock(clone, url)
@@ -287,7 +288,7 @@ def make_lock(
 def open_host(options: DaemonOptions, purpose: str, context: str = "") -> Session:
     """A way to the cluster around this pod, or to that of a context, which need not be one of the fleet's. Raises
     CredentialsError."""
-    # Without a fence: the lock itself is written by who does not lead yet.
+    # Without a fence: the lock itself is written by a daemon that does not lead yet.
     way = credentials.of_host(purpose, _sources(options), context)
     return Session(purpose, way, concurrency=options.concurrency, tally=options.telemetry.requests)
 

@@ -75,9 +75,9 @@ def why_not_ready(running: Running) -> str:
         return f"nothing new is done: {engine.trouble}"
     if engine is None or engine.plan is None:
         return (engine.commits.error if engine is not None else "") or "no commit was planned yet"
-    if lost := engine.fleet.lost():
+    if lost := engine.fleet.roster.lost():
         return f"clusters that nobody looks at any more: {', '.join(lost)}"
-    if superseded := engine.fleet.superseded():
+    if superseded := engine.fleet.roster.superseded():
         return f"another gitfed leads, nothing is written: {', '.join(superseded)}"
     waiting = sorted(name for name, member in engine.fleet.members.items() if not member.looked.is_set())
     return f"clusters not looked at yet: {', '.join(waiting)}" if waiting else ""

@@ -11,7 +11,7 @@ from gitfed.agent_protocol.replica import ValueChange
 from gitfed.daemon import results
 from gitfed.daemon.fleet.cluster_ids import ClusterIds
 from gitfed.daemon.fleet.fleet import Fleet
-from gitfed.daemon.fleet.members import MemberOptions
+from gitfed.daemon.fleet.members import MemberOptions, RecordedFleet
 from gitfed.daemon.fleet.pulled.member import PulledMember
 from gitfed.model.base import ClusterName
 from gitfed.model.fleet import ClusterLive
@@ -34,8 +34,11 @@ class Stage:
 
     def declare(self, *names: ClusterName) -> None:
         self.fleet.match(
-            snapshot(*(cluster(name).replace("Push", "Pull") for name in names)), repository_id=lambda: "r",
-            remembered=lambda name: 0, claimed=True, recorded_with=lambda uid: self.recorded if uid == "a" else (),
+            snapshot(*(cluster(name).replace("Push", "Pull") for name in names)),
+            RecordedFleet(
+                repository_id=lambda: "r", clusters_with_id=lambda uid: self.recorded if uid == "a" else ()
+            ),
+            claimed=True,
         )  # fmt: skip
 
     def says(self, name: ClusterName, uid: str) -> str:

@@ -12,7 +12,7 @@ from gitfed.agent_protocol import frames, values
 from gitfed.agent_protocol.frames import Put
 from gitfed.agent_protocol.replica import bucket
 from gitfed.daemon.fleet.fleet import Fleet
-from gitfed.daemon.fleet.members import MemberOptions
+from gitfed.daemon.fleet.members import MemberOptions, RecordedFleet
 from gitfed.daemon.fleet.pulled.member import PulledMember
 from gitfed.interpret import native
 from gitfed.interpret.registry import Interpreter
@@ -41,9 +41,7 @@ class Hub:
         self.fleet = Fleet(
             lambda declared: pytest.fail("nobody reaches it"), MemberOptions(now=lambda: NOW), self._wake, _nobody
         )  # fmt: skip
-        self.fleet.match(
-            repo, repository_id=lambda: "r", remembered=lambda name: 0, claimed=True, remembered_facts=known or {}
-        )  # fmt: skip
+        self.fleet.match(repo, RecordedFleet(repository_id=lambda: "r", facts=known or {}), claimed=True)
         member = self.fleet.members["m1"]
         assert isinstance(member, PulledMember)
         self.member = member

@@ -14,7 +14,7 @@ import pytest
 
 from gitfed import errors
 from gitfed.cli import exits
-from gitfed.daemon import commit_status, commits, cycle, record, state_store, trouble
+from gitfed.daemon import commit_status, commits, planner, record, state_store, trouble
 from gitfed.daemon.descheduler import Descheduler
 from gitfed.daemon.fleet import fleet as fleets
 from gitfed.daemon.fleet import member
@@ -90,8 +90,8 @@ def _reading(bad: str) -> dict[str, tuple[Any, str, Callable[..., bool]]]:
         "gates": (gate, "hold", lambda *more, repo, **options: repo.commit == bad),
         "decisions": (state_store.StateStore, "decisions_for", lambda self, repo: repo.commit == bad),
         "facts": (state_store.StateStore, "with_facts", lambda self, repo, fleet: repo.commit == bad),
-        "members": (fleets.Fleet, "match", lambda self, repo, **options: repo.commit == bad),
-        "the interpreter": (cycle.Engine, "_interpreter_of", lambda self, repo: repo.commit == bad),
+        "members": (fleets.Fleet, "match", lambda self, repo, recorded, **options: repo.commit == bad),
+        "the interpreter": (planner.Planner, "interpreter_of", lambda self, repo: repo.commit == bad),
     }
 
 

@@ -1,28 +1,23 @@
-"""All clusters together, as the cycle sees them: members, what they hold, and what they still have to do.
+"""All clusters together, as the cycle sees them: what they hold, and what they still have to do.
 
 The observed objects are kept by key and then by cluster, and an inner mapping is replaced when one of its objects
 changes: a build tells by `is` what it has to look at again (`model.fleet.LiveState`). Everything here runs in the event
-loop; a build in its thread reads a snapshot that nobody changes meanwhile, because only `snapshot` does.
+loop; a build in its thread reads a snapshot that does not change meanwhile, because only `snapshot` does.
 """
 
 from __future__ import annotations
 
 import asyncio
-import functools
 import logging
 from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime
-from types import MappingProxyType
 from typing import Any
 
-from gitfed import errors
 from gitfed.daemon.fleet.callbacks import FleetCallbacks
-from gitfed.daemon.fleet.cluster_ids import ClusterIds
 from gitfed.daemon.fleet.drift import Assessor
 from gitfed.daemon.fleet.live_state import Copies
-from gitfed.daemon.fleet.member_context import MemberContext
 from gitfed.daemon.fleet.member_protocol import ClusterMember, Expected, Repairs, news_in, unlike_in
-from gitfed.daemon.fleet.members import MemberOptions, new_member, way_to
+from gitfed.daemon.fleet.members import MemberOptions, RecordedFleet, Roster
 from gitfed.daemon.fleet.outcomes import Outcomes
 from gitfed.daemon.fleet.pulled.member import PulledMember
 from gitfed.daemon.fleet.reconcile import Reconciler
@@ -33,7 +28,6 @@ from gitfed.edges.kube.connection.session import Session
 from gitfed.edges.kube.observe import Assessment
 from gitfed.interpret import collect
 from gitfed.interpret.registry import Interpreter
-from gitfed.model import leader
 from gitfed.model.base import Body, ClusterName, Kind, ObjectKey, key_from
 from gitfed.model.declared.cluster import Cluster
 from gitfed.model.fleet import (
@@ -66,22 +60,20 @@ class Fleet:
         wake: Callable[[], None],
         listener: Callable[[str, Any], None],
     ) -> None:
-        self.members: dict[ClusterName, ClusterMember] = {}
         self.rush: set[ClusterName] = set()
         """Clusters that have more to do than may be under way there."""
         self.differs = False
-        """Whether an object was seen since the last snapshot that is not as it should be, and in nobody's list."""
+        """Whether an object was seen since the last snapshot that is not as it should be, and in no list of changes."""
         self._served: set[ClusterName] = set()
         """Clusters that got a list of changes, be it an empty one."""
-        self._open_session = open_session
         self._options = options
         self._wake = wake
         self._listener = listener
-        self._tasks: dict[ClusterName, asyncio.Task[None]] = {}
         self.exchange = Exchange(lambda: self.members)
         self._copies = Copies(self._look)
-        self._ids = ClusterIds(self._id_of)
         self._assessor = Assessor()
+        self.roster = Roster(open_session, options, self._callbacks())
+        self.members = self.roster.members
         self._reconciler = Reconciler(lambda: list(self.members.values()), self._try_again, wake)
         self.outcomes = Outcomes()
         self.unfinished = Unfinished(self.members, self.outcomes)
@@ -93,33 +85,8 @@ class Fleet:
         self._touched: set[ObjectKey] = set()
         """Objects of which a cluster or a roll-out told something new, whether or not a plan has to know it."""
 
-    # -- members ------------------------------------------------------------------------------------------------
-
-    def match(
-        self,
-        repo: RepoSnapshot,
-        *,
-        repository_id: Callable[[], str],
-        remembered: Callable[[ClusterName], int],
-        claimed: bool,
-        recorded_id: Callable[[ClusterName], str] = lambda name: "",
-        recorded_with: Callable[[str], Collection[ClusterName]] = lambda uid: (),
-        remembered_facts: Mapping[ClusterName, ClusterFacts] = MappingProxyType({}),
-        capacity: bool = False,
-    ) -> None:
-        """One member for each declared cluster; one that is reached in another way now is a new member.
-
-        `remembered_facts`: facts of an earlier process. `capacity`: whether nodes and pods are to be watched.
-        """
-        for name in list(self.members):
-            declared = repo.clusters.get(name)
-            if declared is None or way_to(declared) != way_to(self.members[name].cluster):
-                self._tasks.pop(name).cancel()
-                self._served.discard(name)
-                del self.members[name]
-                self._copies.left(name)
-        quotas = repo.settings.gate("ResourceQuotaEstimate")
-        upward = FleetCallbacks(
+    def _callbacks(self) -> FleetCallbacks:
+        return FleetCallbacks(
             assess=self._assess,
             changed=self._changed,
             relisted=self._relisted,
@@ -133,74 +100,19 @@ class Fleet:
             rush=self.rush,
             waited=lambda name, seconds: self._options.telemetry.waits[name].observe(seconds),
         )
-        for name, declared in repo.clusters.items():
-            if name in self.members:
-                self.members[name].cluster = declared
-                self.members[name].want_capacity(capacity, quotas=quotas)
-                continue
-            context = MemberContext(
-                federation=repo.settings.metadata.name,
-                repository_id=repository_id,
-                expected=functools.partial(remembered, name),
-                recorded_id=functools.partial(recorded_id, name),
-                elsewhere=functools.partial(self._with_id, name, recorded_with),
-                says_id=functools.partial(self._ids.says, name),
-                remembered_facts=remembered_facts.get(name),
-                adopt=name in self._options.adopt,
-                called=self._options.leader,
-            )
-            member = new_member(declared, self._open_session, upward, context, self._options)
-            self.members[name] = member
-            member.want_capacity(capacity, quotas=quotas)
-            self._tasks[name] = asyncio.create_task(member.run(), name=f"member-{name}")
-            if claimed:
-                member.claim()
 
-    def _with_id(
-        self, but: ClusterName, recorded_with: Callable[[str], Collection[ClusterName]], uid: str
-    ) -> ClusterName:
-        """The other cluster that has this id; "" when none has."""
-        others = self._ids.others(but, uid, recorded_with(uid))
-        return next((name for name in self.members if name in others), "") if others else ""
+    # -- members ------------------------------------------------------------------------------------------------
 
-    def _id_of(self, cluster: ClusterName) -> str:
-        member = self.members.get(cluster)
-        return member.id if member is not None else ""
+    def match(self, repo: RepoSnapshot, recorded: RecordedFleet, *, claimed: bool, capacity: bool = False) -> None:
+        """See `Roster.match`."""
+        for name in self.roster.match(repo, recorded, claimed=claimed, capacity=capacity):
+            self._served.discard(name)
+            self._copies.left(name)
 
-    def claim(self) -> None:
-        """Lead from now on. Raises NotOwned, and nothing was written, where that is left to a daemon."""
-        by_hand = leader.kind(self._options.leader) == leader.ONE_SHOT
-        if by_hand and self.members and all(isinstance(member, PulledMember) for member in self.members.values()):
-            raise errors.NotOwned(
-                "nothing can be applied by hand: only agents reach the clusters, and these listen to gitfed run alone",
-                hint="push the commit: the daemon applies it",
-            )
-        if not self._options.takes_over:
-            place = leader.place(self._options.leader)
-            led = sorted(name for name, member in self.members.items() if member.led_by_daemon(but=place))
-            if led:
-                raise errors.NotOwned(
-                    f"a daemon leads in {', '.join(led)}: it would write nothing more until this is over",
-                    hint="it applies what is pushed; --take-over applies all the same, also where a daemon was killed",
-                )
-        for member in self.members.values():
-            member.claim()
-
-    async def looked(self, seconds: float) -> None:
-        """Wait until every member had its first look, well or badly."""
-        looks = [asyncio.create_task(member.looked.wait()) for member in self.members.values()]
-        if looks:
-            await asyncio.wait(looks, timeout=seconds)
-            for look in looks:
-                look.cancel()
-
-    async def measured(self, seconds: float) -> None:
-        """Wait until the room of every cluster that can be read was read, where it is wanted and never was."""
-        looks = [asyncio.create_task(member.measured()) for member in self.members.values() if member.measuring]
-        if looks:
-            await asyncio.wait(looks, timeout=seconds)
-            for look in looks:
-                look.cancel()
+    async def close(self) -> None:
+        """Stop looking anew, then every member."""
+        await self._reconciler.close()
+        await self.roster.close()
 
     async def stuck(self, before: datetime) -> dict[ObjectKey, dict[ClusterName, tuple[int, Stuck]]]:
         """See `Member.stuck`, by Deployment."""
@@ -220,26 +132,6 @@ class Fleet:
         members = [(name, member) for name, member in self.members.items() if name in questions]
         loads = await asyncio.gather(*(member.workloads.load(questions[name]) for name, member in members))
         return {name: load for (name, _), load in zip(members, loads, strict=True)}
-
-    def abandon(self) -> None:
-        """What is under way is not finished: `close` comes next."""
-        for member in self.members.values():
-            if member.worker is not None:
-                member.worker.abandon()
-
-    async def close(self) -> None:
-        """Stop every member; what is under way is finished first, unless it was abandoned."""
-        await self._reconciler.close()
-        tasks = list(self._tasks.values())
-        for task in tasks:
-            task.cancel()
-        if tasks:
-            await asyncio.wait(tasks, timeout=15)
-        self._tasks.clear()
-
-    def superseded(self) -> list[ClusterName]:
-        """Clusters where somebody else leads, and this process writes nothing."""
-        return sorted(name for name, member in self.members.items() if member.superseded)
 
     # -- what is there ------------------------------------------------------------------------------------------
 
@@ -362,7 +254,7 @@ class Fleet:
     def hand_over(self, plan: Plan, urgent: Collection[ObjectKey], waiting: Collection[ObjectKey] = frozenset()) -> int:
         """Give every cluster its list, and say how long all lists are. What is in no list any more is dropped there.
 
-        `waiting`: objects that nobody is to touch yet.
+        `waiting`: objects that are not to be touched yet.
         """
         lists = work_lists(plan, self.members, waiting)
         for name, member in self.members.items():
@@ -412,10 +304,6 @@ class Fleet:
     def newcomers(self) -> bool:
         """Whether a cluster came into use since the last lists were handed over."""
         return any(member.ready.is_set() and name not in self._served for name, member in self.members.items())
-
-    def lost(self) -> list[ClusterName]:
-        """Clusters whose task ended, which none does by itself: only another process would look at them again."""
-        return sorted(name for name, task in self._tasks.items() if task.done())
 
     def starting(self) -> Collection[ClusterName]:
         """Clusters that are neither in use nor given up for now."""
