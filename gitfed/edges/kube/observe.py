@@ -1,4 +1,4 @@
-"""What lives in one cluster: the objects with our label, of the kinds that somebody wants to know about.
+"""What lives in one cluster: the objects with our label, of the kinds that a plan wants to know about.
 
 One list and one watch per wanted kind (`reflect`), by the label `gitfed.io/federation`. What is kept of an object is a
 `LiveObject` (`object_cache`): its body only while `assess`, given by the daemon, says that it is needed (it differs
@@ -30,6 +30,7 @@ from gitfed.edges.kube.discovery import Discovery, Resource
 from gitfed.edges.kube.failed_looks import FailedLooks
 from gitfed.edges.kube.object_cache import Assess, Changed, Sightings, identity, is_listed
 from gitfed.edges.kube.object_cache import Assessment as Assessment
+from gitfed.edges.kube.unread_kinds import UnreadKinds
 from gitfed.model.base import Body, ClusterName, Kind, ObjectKey
 from gitfed.model.fleet import ClusterLive, LiveObject
 from gitfed.model.keys import FEDERATION_LABEL
@@ -38,7 +39,6 @@ _UNSERVED = Backoff((0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0), 0.0, 0.5)
 """Seconds until a kind that the cluster does not serve is looked for again. An event of a definition cuts it short and
 begins anew: a server says "established" a moment before it serves."""
 _SERVING = (Kind("apiextensions.k8s.io", "CustomResourceDefinition"), Kind("apiregistration.k8s.io", "APIService"))
-_NOT_YET = "not read yet"
 _UNWANTED = "-"
 
 _log = logging.getLogger(__name__)
@@ -46,7 +46,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class ObserverCallbacks:
-    """What an observer asks and tells who follows a cluster with it."""
+    """What an observer asks and tells the member that it works for."""
 
     assess: Assess
     changed: Changed
@@ -77,11 +77,7 @@ class Observer:
         self._dropped: set[Kind] = set()
         """No longer wanted at some time since `run` last looked: to be followed anew if it is wanted again."""
         self._wake = reflect.Wake()
-        self._unread: dict[Kind, str] = {}
-        self._new: set[Kind] = set()
-        """Wanted since all were read last. They count as unread until each of them was read, or could not be: who knows
-        of Deployments and not of namespaces would make the one before the other."""
-        self._settled = asyncio.Event()
+        self._unread = UnreadKinds(lambda: callbacks.cluster_changed(session.cluster))
         self._looks: dict[ObjectKey, asyncio.Task[None]] = {}
         self._failed = FailedLooks(self.look, lambda: callbacks.cluster_changed(session.cluster))
         owned.on_change(self._entries_changed)
@@ -109,16 +105,15 @@ class Observer:
             inventory_read=self._inventory.readable,
             repository_id=owned.repository_id,
             term=owned.term,
-            unread=frozenset(self._unread) | self._new | looked_for,
+            unread=self._unread.kinds | looked_for,
             unlooked=frozenset(key for key in self._failed.keys if self._sightings.seen(key) is None),
-            error=self._inventory.problem or next(iter(sorted(self._unread.values())), ""),
+            error=self._inventory.problem or self._unread.error,
         )
 
     async def settled(self) -> None:
         """Wait until inventory and every wanted kind were read, or could not be. The caller sets the timeout."""
         while not self._is_settled():
-            self._settled.clear()
-            await self._settled.wait()
+            await self._unread.next_settled()
 
     # What others tell
 
@@ -128,15 +123,10 @@ class Observer:
         for kind, version in self._wanted.items():
             if chosen.get(kind, _UNWANTED) != version:
                 # In another version the same object has another body.
-                self._unread.pop(kind, None)
                 self._sightings.forget(kind)
                 self._failed.forget(kind)
                 self._dropped.add(kind)
-        for kind in chosen:
-            if kind not in self._wanted or kind in self._dropped:
-                self._unread[kind] = _NOT_YET
-                self._new.add(kind)
-        self._new &= chosen.keys()
+        self._unread.want(chosen, [kind for kind in chosen if kind not in self._wanted or kind in self._dropped])
         self._wanted = chosen
         self._wants.set()
         self._note_settled()
@@ -144,7 +134,7 @@ class Observer:
     def look_anew(self) -> None:
         """List every kind again, whatever its watch told; `settled` tells when that is over."""
         for kind in self._wanted:
-            self._unread[kind] = _NOT_YET
+            self._unread.read_anew(kind)
             self._dropped.add(kind)
         self._wants.set()
         self.wake()
@@ -266,27 +256,20 @@ class Observer:
             raise errors.ClusterFailed(error.message, cluster=self.cluster, status=404) from error
 
     def _read(self, kind: Kind) -> None:
-        if self._unread.pop(kind, None) is not None:
-            self._cluster_changed(self.cluster)
+        self._unread.read(kind)
         self._note_settled()
 
     def _not_read(self, kind: Kind, reason: str) -> None:
-        if kind in self._wanted and self._unread.get(kind) != reason:
-            self._unread[kind] = reason
-            self._cluster_changed(self.cluster)
+        if kind in self._wanted and self._unread.failed(kind, reason):
             self._note_settled()
 
     def _is_settled(self) -> bool:
-        unread = _NOT_YET in self._unread.values() or self._inventory.problem == inventory.NOT_READ
+        unread = self._unread.awaited or self._inventory.problem == inventory.NOT_READ
         return not unread and not self._looks
 
     def _note_settled(self) -> None:
-        if not self._is_settled():
-            return
-        self._settled.set()
-        if self._new:
-            self._new.clear()
-            self._cluster_changed(self.cluster)
+        if self._is_settled():
+            self._unread.settle()
 
     def _listed(self, kind: Kind, resource: Resource, bodies: Mapping[ObjectKey, Body]) -> None:
         for key, body in bodies.items():
@@ -317,9 +300,9 @@ class Observer:
             entry = self._inventory.entries.get(key)
             kind = Kind(*key[:2])
             if entry is not None and entry.uid and self._sightings.seen(key) is None and kind in self._wanted:
-                # Written by somebody else, or read after the kind was listed: does it live without its label?
+                # Written by another client, or read after the kind was listed: does it live without its label?
                 resource = self._discovery.known(kind, self._wanted[kind])
-                if resource is not None and self._unread.get(kind) != _NOT_YET:
+                if resource is not None and not self._unread.is_awaited(kind):
                     self._look_soon(key, resource)
             self._sightings.entry_changed(key)
         if not keys:
@@ -340,7 +323,7 @@ class Observer:
                     await self._look(key, resource, keep_body=False)
                     break
                 except Exception as error:  # noqa: BLE001
-                    # Also what nobody foresaw: without this look the object would count as there, for ever.
+                    # Also an unforeseen failure: without this look the object would count as there, for ever.
                     failures += 1
                     failed = translate.of_taking_in(self.cluster, error)
                     details = {"cluster": self.cluster, "object": str(key), "error": translate.said(failed)}

@@ -74,12 +74,14 @@ async def test_no_more_requests_at_a_time_than_the_budget_allows() -> None:
     assert most == 3
 
 
-async def test_a_cluster_that_does_not_answer_is_unreachable() -> None:
+async def test_a_cluster_that_does_not_answer_is_unreachable(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sessions, "TIMEOUT", 0.05)
+
     async def never(request: web.Request) -> web.Response:
         await asyncio.Event().wait()
         raise AssertionError
 
-    async with serving(never) as server, server.session(timeout=0.05) as session:
+    async with serving(never) as server, server.session() as session:
         with pytest.raises(errors.ClusterUnreachable, match=r"^cluster m1: no answer in time$"):
             await session.request("GET", "/x")
         with pytest.raises(errors.ClusterUnreachable, match=r"^cluster m1: no answer in time$"):

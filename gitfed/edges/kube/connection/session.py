@@ -46,7 +46,7 @@ _CONNECT = 10.0
 _LARGEST = 256 << 20
 """Bytes of one answer; a list is read in pages far below. A member must not be able to exhaust our memory."""
 _AHEAD = 256 << 10
-"""Bytes, or twice as many, of an answer to somebody else that are read before they are wanted: they may be slow."""
+"""Bytes, or twice as many, of an answer to a caller that are read before they are wanted: they may be slow."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,11 +67,11 @@ class Relay:
     """What is otherwise for a session that passes requests of others on."""
 
     as_sent: bool = False
-    """Bodies that are compressed stay so, for somebody else who reads them."""
+    """Bodies that are compressed stay so, for the caller that reads them."""
     connector: Callable[[], aiohttp.BaseConnector] | None = None
-    """Makes connections in place of ours: who is at their other end adds the credential."""
+    """Makes connections in place of ours: the agent at their other end adds the credential."""
     acts_as: str = ""
-    """The user in whose name our own requests go; what `begin` sends says itself who asks."""
+    """The user in whose name our own requests go; what `begin` sends names its own user."""
 
 
 _NO_RELAY = Relay()
@@ -117,7 +117,6 @@ class Session:
         connection: ClusterConnection,
         *,
         concurrency: int = CONCURRENCY,
-        timeout: float = TIMEOUT,
         fence: Fence | None = None,
         tally: Counter[tuple[str, str, str]] | None = None,
         relay: Relay = _NO_RELAY,
@@ -134,7 +133,6 @@ class Session:
         self.cluster = cluster
         self.connection = connection
         self.concurrency = concurrency
-        self._timeout = timeout
         self._slots = asyncio.Semaphore(concurrency)
         self._opening = asyncio.Lock()
         self._ended = False
@@ -152,7 +150,7 @@ class Session:
 
     async def close(self, *, for_good: bool = False) -> None:
         """Close all connections; watches that are still open end with ClusterUnreachable. The next request opens again,
-        unless it is `for_good`: where others may hold the session still, and nobody would close it once more."""
+        unless it is `for_good`: where others may hold the session still, and none would close it once more."""
         self._ended = self._ended or for_good
         http, self._http = self._http, None
         if http is not None:
@@ -171,9 +169,7 @@ class Session:
             headers["Content-Type"] = options.get("content_type", JSON)
         headers |= options.get("headers") or {}
         seconds = options.get("timeout")
-        sending = _Sending(
-            method, path, options.get("query"), data, headers, self._timeout if seconds is None else seconds
-        )
+        sending = _Sending(method, path, options.get("query"), data, headers, TIMEOUT if seconds is None else seconds)
         async with contextlib.nullcontext() if options.get("at_once") else self._slots:
             answer = await self._fenced(sending)
             if answer.status == 401 and 401 not in allow and await self._renewed():
@@ -239,7 +235,7 @@ class Session:
         Takes no slot of the request budget.
         """
         try:
-            async with asyncio.timeout(self._timeout):
+            async with asyncio.timeout(TIMEOUT):
                 http = self._http or await self._open()
                 response = await http.request(
                     "GET",
@@ -254,7 +250,7 @@ class Session:
         try:
             if response.status >= 300:
                 try:
-                    async with asyncio.timeout(self._timeout):
+                    async with asyncio.timeout(TIMEOUT):
                         data = await self._read(response)
                 except translate.NO_ANSWER as error:
                     raise translate.unreachable(self.cluster, error, server=self.connection.server) from error
@@ -275,7 +271,7 @@ class Session:
         seconds: float | None,
         idle: float | None = None,
     ) -> aiohttp.ClientResponse:
-        """Send somebody else's request as it is, and return when its answer begins; the caller closes that.
+        """Send a caller's request as it is, and return when its answer begins; the caller closes that.
 
         `target`: path and query, encoded. `seconds` until it begins (None: for ever), `idle` between its parts.
         Takes no slot of the request budget. Raises CredentialsError, ClusterUnreachable.
