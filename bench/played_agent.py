@@ -114,7 +114,7 @@ class Agent:
     async def asked(self, what: str, about: Any) -> Any:
         if what in ("hold", "release", "retry", "look", "look-anew"):
             return None
-        raise LinkError(f"nobody answers {what}")
+        raise LinkError(f"this agent does not know the question {what}")
 
 
 def _is_from_before(task: values.Task, seen: LiveObject) -> bool:

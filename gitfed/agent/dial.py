@@ -84,7 +84,7 @@ class Dial:
     def pause(self, attempt: int, refusal: errors.LinkError | None) -> float:
         """Seconds until the next attempt. Half a lease at most, whatever the refusal was: the hub that refuses may be
         replaced by one that does not, and that one waits for a lease until it counts this cluster as lost. Half of that
-        where the hub was away: when it is back it plans without those who do not come soon."""
+        where the hub was away: when it is back it plans without agents that do not come soon."""
         if refusal is not None and refusal.final:
             return Backoff((self._lease / 2,), 0.4, 0.0).after(1)
         pauses = _PAUSES if refusal is None or isinstance(refusal, errors.LinkCut) else _SOON
@@ -122,7 +122,7 @@ class Dial:
             try:
                 await connection.run()
             finally:
-                keeper.poke, keeper.connected, self._link = _nobody, False, None
+                keeper.poke, keeper.connected, self._link = _not_connected, False, None
                 self._messages += connection.messages
                 self._heard = asyncio.get_running_loop().time()
 
@@ -169,10 +169,10 @@ class Dial:
 
 _REFUSED = {
     401: "the hub does not accept this certificate",
-    403: "the hub takes this certificate for nobody's agent",
+    403: "the hub takes this certificate for no agent's",
     404: "this hub has no door for agents: it is too old",
 }
 
 
-def _nobody() -> None:
+def _not_connected() -> None:
     """There is no connection to wake."""

@@ -47,7 +47,8 @@ class HubEndpoint:
         agent = agent_identity.agent_of(shown.common_name, shown.organizations)
         if agent is None:
             raise errors.InputError(
-                f"{path} is {shown.common_name or 'nobody'}'s, and no agent's", hint="gitfed register makes one"
+                f"{path} is no agent's certificate: it is for {shown.common_name or 'no name'}",
+                hint="gitfed register makes one",
             )
         return agent
 

@@ -1,4 +1,4 @@
-"""★ What an agent does with its slice: it keeps one member equal to it, and goes on when nobody says more.
+"""★ What an agent does with its slice: it keeps one member equal to it, and goes on while the hub is away.
 
 The hub's word comes in whole changes of a mapping (`taken`); what follows from one is done at once and in this order:
 how the cluster is kept, what should be there, the list of changes. The member does the rest, as it does in the daemon.
@@ -46,9 +46,9 @@ _SOON = 0.02
 _TOGETHER = 0.1
 """The same while more is to be done than can be under way: each telling costs both sides some work."""
 _LOOK = 1.0
-"""Seconds between two looks at what nobody tells of."""
+"""Seconds between two looks at what no event tells of."""
 _CENSUS = 10.0
-"""Seconds between two looks at every object, for what moved and is nobody's business at once."""
+"""Seconds between two looks at every object, for what moved and can wait."""
 _MANY = 100
 """Changes after which the memory is given back that they took on their way."""
 _CALM = 1.0
@@ -232,7 +232,7 @@ class Keeper:
     def _take_list(self, setup: Setup) -> None:
         member = self.member
         if setup.list == self._list.number or member is None or member.worker is None or not member.ready.is_set():
-            return  # the hub hands over to who can write; it is taken when that is so
+            return  # the hub hands over to an agent that can write; it is taken when that is so
         self._list.take(setup.list, self.heard.values, member, self._wanted, self._body)
 
     def _finished(self, change: Change, result: ApplyResult) -> None:

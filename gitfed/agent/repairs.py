@@ -1,7 +1,7 @@
 """What an agent may put right by itself while the hub is away: what was as the last plan wants it, and is not any more.
 
 Nothing else. What that plan left alone, held, suspended or let wait stays as it is; nothing is adopted, moved or
-deleted; an object that the plan does not know is nobody's business. So the worst that an old slice can do is to keep
+deleted; an object that the plan does not know is left alone. So the worst that an old slice can do is to keep
 things as they were.
 """
 

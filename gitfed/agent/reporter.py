@@ -69,7 +69,7 @@ class Reporter:
         self._ended[key] = None
 
     def keep_only(self, keys: set[ObjectKey]) -> None:
-        """What became of other changes nobody asks any more."""
+        """What became of other changes is asked no more."""
         for key in self._over.keys() - keys:
             del self._over[key]
             self._ended.pop(key, None)
@@ -87,7 +87,7 @@ class Reporter:
         endpoints: bool = False,
     ) -> bool:
         """Bring what is told up to date; whether anything is news since the last time. `begins`: whether the hub's
-        change of an object had no result yet. `everything`: also what nobody noted, as a status that moved.
+        change of an object had no result yet. `everything`: also what was not noted, as a status that moved.
         `endpoints`: the hub asks for what is known of endpoints."""
         objects = member.view.objects() if everything else {}
         if everything:

@@ -1,7 +1,7 @@
 """Whether copies are healthy, where a script says so: asked here, beside the loop, as the daemon does for its clusters.
 
-One question for each version of a copy, the newest only; a script may take seconds, and who hears of every event does
-not wait for it.
+One question for each version of a copy, the newest only; a script may take seconds, and the task that hears of every
+event does not wait for it.
 """
 
 from __future__ import annotations

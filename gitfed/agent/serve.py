@@ -92,7 +92,7 @@ async def _rotate(options: AgentOptions, cluster: ClusterName) -> None:
 
 
 def _into_cluster(options: AgentOptions, name: ClusterName) -> Callable[[], Session]:
-    """For who comes through the hub's doors: beside the keeper's, so that neither waits for the other."""
+    """For callers of the hub's doors: beside the keeper's session, so that neither waits for the other."""
     return lambda: _sessions(options, as_sent=True)(declared(name, None))
 
 

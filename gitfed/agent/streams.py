@@ -1,7 +1,7 @@
 """The hub's way into this cluster: connections that are dialled when it asks for one, on which it sends requests.
 
-Each request goes to the API server with the agent's own credential, and acts there as who the hub names in
-`Impersonate-*`: as nobody else, and never as the agent itself. So the agent's account needs the right to impersonate
+Each request goes to the API server with the agent's own credential, and acts there as the user whom the hub
+names in `Impersonate-*`, and never as the agent itself. So the agent's account needs the right to impersonate
 them (`gitfed rbac` prints it), and what they may do is the cluster's RBAC to say.
 """
 
@@ -147,11 +147,11 @@ class Streams:
 
 
 def _why_not(request: web.BaseRequest) -> str:
-    """Why a request is not carried out; "" when it is. With the agent's own rights nobody comes in."""
+    """Why a request is not carried out; "" when it is. No request is carried out with the agent's own rights."""
     if not request.headers.get("Impersonate-User"):
-        return "the agent asks its cluster for nobody but a caller of the hub, and none is named"
+        return "the agent asks its cluster only for callers of the hub, and the request names none"
     if MASTERS in request.headers.getall("Impersonate-Group", ()):
-        return f"the agent acts for nobody as {MASTERS}"
+        return f"the agent acts for no caller as {MASTERS}"
     return ""
 
 

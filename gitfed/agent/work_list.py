@@ -1,4 +1,4 @@
-"""What is to be done in the cluster: the hub's list of changes, and repairs that nobody ordered."""
+"""What is to be done in the cluster: the hub's list of changes, and repairs that the agent makes by itself."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class WorkList:
         self.open: dict[ObjectKey, Change] = {}
         """Its changes that are not done."""
         self.repairs: dict[ObjectKey, Change] = {}
-        """Those that nobody ordered and that are not done."""
+        """Those that the agent makes by itself and that are not done."""
         self.repaired = 0
         """How many of them were."""
         self._cluster = cluster

@@ -2,7 +2,7 @@
 
 The agent begins with `hello`, the hub answers with `welcome`; then both sides send `put`, `ack`, `beat`, `ask` and
 `answer`. `bye` says why a connection ends. A frame that is anything else is the end of the connection, not of the
-process: the other side may be newer, broken, or somebody who wants to find out what we do.
+process: the other side may be newer, broken, or an attacker who wants to find out what we do.
 """
 
 from __future__ import annotations
@@ -132,7 +132,7 @@ def decode(data: object) -> Frame:
     except ValidationError as error:
         fault = error.errors(include_url=False, include_input=False, include_context=False)[0]
         where = ".".join(map(str, fault["loc"]))
-        raise LinkError(f"a frame that nobody understands: {where}: {fault['msg']}") from error
+        raise LinkError(f"a frame of no known form: {where}: {fault['msg']}") from error
 
 
 def agreed(hello: Hello, *, oldest: int = OLDEST, newest: int = NEWEST) -> int:

@@ -1,7 +1,7 @@
 """One connection between a hub and an agent, from the handshake to its end: the same on both sides.
 
-It sends what `Told` has to say whenever there is something, hands what is heard to whoever keeps it, carries questions
-and answers, and notices silence: who sends nothing for the length of a lease is gone, whatever TCP believes.
+It sends what `Told` has to say whenever there is something, hands what is heard to its handlers, carries questions and
+answers, and notices silence: a side that sends nothing for the length of a lease is gone, whatever TCP believes.
 
 While nothing changes no message goes either way. That both sides live is shown by pings of the WebSocket, which the
 agent sends and the hub answers: a few bytes each, that no proxy on the way mistakes for an idle connection.
@@ -91,7 +91,7 @@ async def refuse(socket: Socket, error: LinkError) -> None:
 
 async def _within(work: Coroutine[Any, Any, _T], seconds: float) -> _T:
     """Raises TimeoutError. `asyncio.wait_for` may forget that it was cancelled when its work ends in that moment: then
-    whoever cancelled a reader would wait for the next frame."""
+    the task that cancelled a reader would wait for the next frame."""
     task = asyncio.ensure_future(work)
     try:
         done, _ = await asyncio.wait({task}, timeout=seconds)

@@ -45,7 +45,7 @@ class Told:
 
     def __init__(self, *, whole: bool = True, at_once: Iterable[str] = ()) -> None:
         """`whole`: False while what is to be said is known in part only, or not for good (`complete`). `at_once`: keys
-        that are said all the same to who has no others."""
+        that are said all the same to a side that has no others."""
         self._whole = whole
         self._at_once = frozenset(map(bucket, at_once))
         self._theirs: list[str] = []
@@ -100,8 +100,9 @@ class Told:
         return self._connected and not (self._dirty or self._reset or self._under_way or self._theirs)
 
     def connect(self, digests: Iterable[str]) -> None:
-        """A new connection: the other side has what these digests tell. Who knows only a part so far says nothing to
-        somebody who has more: that would be taken away, or become another value, and be sent again in a moment."""
+        """A new connection: the other side has what these digests tell. A side that knows only a part so far says
+        nothing to a side that has more: that would be taken away, or become another value, and be sent again in a
+        moment."""
         theirs = list(digests)
         self._number, self._under_way, self._connected = 0, False, True
         if not self._whole and self._has_more(theirs):

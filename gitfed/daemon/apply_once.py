@@ -1,4 +1,4 @@
-"""One plan, carried out by whoever called: `gitfed apply`."""
+"""One plan, carried out by the calling command: `gitfed apply`."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Order:
     confirm: str = ""
     """The digest of a plan whose gates are let through."""
     by: str = ""
-    """By whom."""
+    """The person who orders it."""
     take_over: bool = False
     """Also where a daemon leads, which leads again when this is over."""
 
@@ -55,7 +55,7 @@ async def apply_once(
     listener: Callable[[str, Any], None] = lambda event, value: None,
     review: Callable[[Plan], None] | None = None,
 ) -> Applied:
-    """One plan carried out: returns when every reachable cluster holds it .
+    """One plan carried out: returns when every reachable cluster holds it.
 
     Where a daemon leads nothing is done, unless ordered. Raises NotOwned.
     `review` sees that very plan before anything of it is done, and stops it by an exception.
@@ -133,5 +133,5 @@ def _is_over(engine: Engine, plan: Plan) -> bool:
 
 
 def _refused(plan: Plan) -> Iterator[Change]:
-    """What is not written because somebody else's object is in the way, or because it cannot be rendered."""
+    """What is not written because another client's object is in the way, or because it cannot be rendered."""
     return (change for change in plan.changes or () if change.left is Left.REFUSED and not change.drift)

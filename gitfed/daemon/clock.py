@@ -1,6 +1,6 @@
 """The time that decisions are taken at: the wall's, but without its jumps.
 
-Somebody sets the clock of the machine, or it wakes up after hours: timers of a failover must not all be over at once.
+A person sets the clock of the machine, or it wakes up after hours: timers of a failover must not all be over at once.
 The time goes on with the seconds that really passed, and comes back to the wall's at most half as fast again (or half
 as slow), so that it never goes back and a jump of an hour takes two to be believed.
 """

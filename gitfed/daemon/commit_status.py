@@ -7,7 +7,7 @@
 
 Names are never shared, so no status overwrites another's: not that of another fleet in the same repository, nor that
 of the review by that of the roll-out. Wording is pure; `Announcer` sends what differs from what it sent before, and a
-forge that does not answer delays nobody but itself.
+forge that does not answer delays nothing but its own statuses.
 """
 
 from __future__ import annotations
@@ -264,7 +264,7 @@ class Announcer:
         return True
 
     async def _leave(self, successor: Commit) -> None:
-        """A commit that was overtaken: nobody waits for it any more."""
+        """A commit that was overtaken: no status waits for it any more."""
         if self._commit is None or self._done:
             return
         open_ones = [status for status in self._sent.values() if status.state is CommitState.PENDING]

@@ -49,7 +49,7 @@ class Commits:
         self._planned: RepoSnapshot | None = None
         """The last commit that a plan could be made of."""
         self._told: tuple[Commit, str] | None = None
-        """What was said last of a commit that nobody foresaw."""
+        """What was said last of an unforeseen failure with a commit."""
         self._failures = 0
         self._not_before = 0.0
         """time.monotonic(); until then it is not tried again."""
@@ -59,12 +59,12 @@ class Commits:
         self._refused = ""
         self._look = True
         self._asking: asyncio.Task[Commit] | None = None
-        """The question that nobody has taken the answer of yet; a cycle does not wait for ever."""
+        """The question whose answer was not taken yet; a cycle does not wait for ever."""
         self._changes = self._asked_after = 0
-        """How often somebody said that the branch moved: in all, and before `_asking` was asked."""
+        """How often it was said that the branch moved: in all, and before `_asking` was asked."""
 
     def changed(self) -> None:
-        """Somebody says that the branch moved, or it is time to look: the next cycle does."""
+        """A webhook says that the branch moved, or it is time to look: the next cycle does."""
         self._look = True
         self._changes += 1
 
@@ -249,7 +249,7 @@ class Commits:
     def _why_not(self, repo: RepoSnapshot, wrong: int) -> str:
         """Why a commit cannot be acted upon as a whole; the last one that could stays in force."""
         if federation.is_missing(repo.settings):
-            return "it has no Federation: nobody says whose fleet this is"
+            return "it has no Federation, which says whose fleet this is"
         if self.repo is not None and repo.settings.metadata.name != self.repo.settings.metadata.name:
             return (
                 f"it renames the federation {self.repo.settings.metadata.name} to {repo.settings.metadata.name}: "

@@ -38,7 +38,7 @@ class FactsRecord:
         pushed: Callable[[], None] = lambda: None,
         trust: StateTrust | None = None,
     ) -> None:
-        """`trust` None: whoever wrote the branch is believed."""
+        """`trust` None: every author of the branch is believed."""
         self._branch = branch
         self._told = pushed
         self._trust = trust
@@ -48,7 +48,7 @@ class FactsRecord:
         """What was pushed last, or refused."""
         self._refused = False
         self._theirs = False
-        """Somebody else's facts have become ours: read them."""
+        """Facts of another writer have become ours: read them."""
         self._last_room: datetime | None = None
         self._settled: dict[ClusterName, ClusterFacts] = {}
         """What was compared with the present record, room included, and was not due: not compared again."""
@@ -90,7 +90,7 @@ class FactsRecord:
         """Write what is due; whether anything was. Clusters that are not declared any more are taken out.
 
         `decided`: when workloads were placed. Facts that were taken within a minute after that count some of their
-        pods, and nobody knows which: those placements are counted beside them (`planning.contention`). So these facts
+        pods, and it is unknown which: those placements are counted beside them (`planning.contention`). So these facts
         are written anew, even if nothing has changed, as soon as facts of room may be.
 
         Never raises for what the other side does: a conflict is read, and written over with the next call.
@@ -167,7 +167,7 @@ class FactsRecord:
             self._pushed, self._refused = commit, False
             self._told()
         except errors.StateConflict as error:
-            log.warning("the facts branch was written by somebody else", extra={"error": str(error)})
+            log.warning("another client wrote the facts branch", extra={"error": str(error)})
             self._take_over()
         except errors.SourceError as error:
             if not self._refused:

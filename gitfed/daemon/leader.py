@@ -57,7 +57,7 @@ class LeaderOptions:
 
 
 class Tells(Protocol):
-    """A lock by which the candidates can tell who leads of a push."""
+    """A lock by which the candidates can tell the leader of a push."""
 
     on_told: Callable[[], None]
 
@@ -65,7 +65,7 @@ class Tells(Protocol):
 
 
 class Messenger:
-    """Tells who leads that there was a push, at most once in so many seconds, however many there are."""
+    """Tells the leader that there was a push, at most once in so many seconds, however many there are."""
 
     def __init__(self, lock: Tells, pause: float) -> None:
         self._lock = lock
@@ -84,7 +84,7 @@ class Messenger:
             try:
                 await self._lock.tell()
             except errors.GitfedError as error:
-                log.warning("who leads could not be told of a push", extra={"error": str(error)})
+                log.warning("the leading daemon could not be told of a push", extra={"error": str(error)})
             await asyncio.sleep(self._pause)
 
     async def close(self) -> None:
@@ -106,7 +106,7 @@ async def lead(
     """
     while True:
         on_change(False)
-        log.info("standing by until nobody else leads")
+        log.info("standing by while another daemon leads")
         await election.win()
         log.info("leading")
         on_change(True)
@@ -118,12 +118,12 @@ async def lead(
                 working.result()
                 return
             log.warning(
-                "no longer leading: somebody else does, or the lock could not be renewed",
+                "no longer leading: another daemon leads, or the lock could not be renewed",
                 extra={"leader": election.holder},
             )
             on_loss()
         finally:
-            # The work ends first: until then nobody else may begin.
+            # The work ends first: until then no other daemon may begin.
             for task in (working, keeping):
                 task.cancel()
                 with contextlib.suppress(asyncio.CancelledError):

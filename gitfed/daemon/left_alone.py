@@ -14,7 +14,7 @@ from gitfed.model.repo import RepoSnapshot
 
 @dataclass(frozen=True, slots=True)
 class _Repairs:
-    """Where drift is undone without anybody asking."""
+    """Where drift is undone without an order."""
 
     self_heal: bool
     orders: tuple[Suspension, ...]

@@ -10,7 +10,7 @@ from gitfed.daemon import planner, trouble
 from gitfed.daemon.cycle import Engine
 
 _BUSY = 1.0
-"""Seconds between two cycles while a roll-out is under way and nobody pushes."""
+"""Seconds between two cycles while a roll-out is under way and no push comes."""
 _RUSH = 3.0
 """The same while more is to be written than can be: a plan costs time in which nothing is sent."""
 _CALM = 0.03
@@ -64,15 +64,15 @@ async def _run(engine: Engine, poll: Callable[[], float]) -> None:
 async def _calm(engine: Engine, took: float) -> None:
     """Let swarms of events become one cycle: while clusters are busy with this plan, theirs tell us little.
 
-    `took`: seconds of the last cycle. While more clusters may come at any moment, who has come waits for as long: when
-    a thousand agents come back one by one, half of the time is left for them.
+    `took`: seconds of the last cycle. While more clusters may come at any moment, one that has come waits for as long:
+    when a thousand agents come back one by one, half of the time is left for them.
     """
     began, fleet = time.monotonic(), engine.fleet
     while not engine.commits.due:
         looked = time.monotonic()
         newcomers = fleet.newcomers()
         if newcomers and not fleet.awaited():
-            break  # they have no list at all yet, and nobody else will come who could share a cycle with them
+            break  # they have no list at all yet, and no other cluster will come that could share a cycle with them
         pause = min(_RUSH, max(_CALM, took)) if newcomers else min(_BUSY, max(_CALM, took))
         if fleet.rush and not newcomers:
             pause = _RUSH
@@ -81,7 +81,7 @@ async def _calm(engine: Engine, took: float) -> None:
         now = time.monotonic()
         if now - began >= pause:
             break
-        # In a large fleet a look takes milliseconds: what waits calmly must not keep the loop from who brings news.
+        # In a large fleet a look takes milliseconds: what waits calmly must not keep the loop from news.
         await asyncio.sleep(min(_LONGEST, max(_TICK, 10 * (now - looked))))
 
 

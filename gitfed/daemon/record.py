@@ -49,8 +49,8 @@ class Record:
         trust: StateTrust | None = None,
     ) -> None:
         """`pushed` hears of every push that was taken. `alone`: what the other side does not take is acted upon all the
-        same, and told later. A daemon has to; who acts once and goes must not, for somebody else goes on from there.
-        `trust` None: whoever wrote the branch is believed."""
+        same, and told later. A daemon has to; a command that acts once must not, for another process goes on from
+        there. `trust` None: every author of the branch is believed."""
         self._branch = branch
         self._alone = alone
         self._told = pushed
@@ -89,8 +89,8 @@ class Record:
     def load(self) -> Decisions:
         """Read the newest state, from the other side first. Raises StateTooNew, StateNotBelieved.
 
-        What was decided here and not pushed stays, also beside an order that a person pushed meanwhile: nobody else
-        knows of it.
+        What was decided here and not pushed stays, also beside an order that a person pushed meanwhile: no other
+        process knows of it.
         """
         if self.trust is not None:
             self.trust.left_out = ""
@@ -123,7 +123,7 @@ class Record:
             yield Problem(place, f"what was pushed here is left out: {why}", hint, Severity.WARNING)
 
     def _others(self, before: Commit | None, ours: Commit | None) -> Iterator[Problem]:
-        """That another daemon, or somebody's `gitfed apply`, decides for this repository while we do. `before`: where
+        """That another daemon, or a person's `gitfed apply`, decides for this repository while we do. `before`: where
         the other side stood when we read or pushed it last, so what came since is not ours."""
         theirs, repository = self._pushed, self._branch.repository
         if not self._alone or before is None or theirs is None or theirs == before:
@@ -173,14 +173,14 @@ class Record:
         return self._branch.news(self.state, self._pushed)
 
     def moved(self) -> bool:
-        """Whether somebody else wrote the branch of our own clone since we last read or wrote it."""
+        """Whether another process wrote the branch of our own clone since we last read or wrote it."""
         return self._branch.head() != self.state.commit
 
     def exchange(self) -> bool:
-        """Tell the other side what it was not told; else ask whether somebody else (an approval, another daemon) wrote
+        """Tell the other side what it was not told; else ask whether another client (an approval, another daemon) wrote
         the branch there since we last read or pushed it.
 
-        What could not be pushed because the server was away is pushed first. That nobody answers is no error: the state
+        What could not be pushed because the server was away is pushed first. A missing answer is no error: the state
         is safe in our own clone. Raises StateConflict when another writer was first: load again and decide again.
         """
         if self._url is None:
@@ -202,7 +202,7 @@ class Record:
         return theirs is not None and theirs != self._pushed
 
     def interrupt(self) -> None:
-        """End what `exchange` is waiting for, now and later: the process stops, or somebody else leads."""
+        """End what `exchange` is waiting for, now and later: the process stops, or another daemon leads."""
         self._branch.repository.interrupt(pushes=True)
 
     def rebuild(
@@ -218,7 +218,7 @@ class Record:
         holding = {name: part for name, part in inventories.items() if part is not None and (part[0] or part[1])}
         unread = sorted(name for name, part in inventories.items() if part is None)
         if not holding:
-            # A new fleet, as far as anybody can tell: an unreachable cluster delays only itself.
+            # A new fleet, as far as the inventories tell: an unreachable cluster delays only itself.
             identity = self.state.decisions.repository_id or state_edge.new_repository_id()
             self.state = replace(
                 self.state, decisions=replace(self.state.decisions, repository_id=identity, known=True)

@@ -1,6 +1,6 @@
 """What waits for a person, said aloud: at once, again after a restart, and every hour for as long as it waits.
 
-A line that was logged once is scrolled away when somebody looks; the fleet then differs from Git, and nothing says so.
+A line that was logged once is scrolled away when a person looks; the fleet then differs from Git, and nothing says so.
 """
 
 from __future__ import annotations

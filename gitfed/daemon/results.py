@@ -20,7 +20,8 @@ from gitfed.model.plan import Action, Left, Plan
 from gitfed.planning.review import events
 
 if TYPE_CHECKING:
-    # Who only reads what was written down (`limits`) touches no cluster, and is not to pay for a Kubernetes client.
+    # A command that only reads what was written down (`limits`) touches no cluster, and is not to pay for a Kubernetes
+    # client.
     from gitfed.daemon.fleet.fleet import Fleet
 
 _MOST_UNFINISHED = 100
@@ -123,7 +124,7 @@ def sentence(cluster: ClusterName, result: Mapping[str, Any]) -> str:
 
 
 def removals_left(removals: Collection[Removal], fleet: Fleet) -> tuple[Removal, ...]:
-    """Orders to delete an orphan that are not carried out yet; of a cluster that cannot be read nobody knows."""
+    """Orders to delete an orphan that are not carried out yet; of a cluster that cannot be read this is unknown."""
     left = []
     for removal in removals:
         member = fleet.members.get(removal.cluster)

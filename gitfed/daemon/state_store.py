@@ -86,7 +86,7 @@ class StateStore:
     def hear(self) -> None:
         """What the other side of the state said meanwhile. Raises StateConflict."""
         if self.sending.heard():
-            log.info("the state branch was changed by somebody else: reading it again")
+            log.info("another client changed the state branch: reading it again")
             self.opened = False
 
     async def load(self, repo: RepoSnapshot) -> None:

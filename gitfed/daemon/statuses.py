@@ -81,7 +81,7 @@ class Statuses:
         previous = before.bindings if before is not None else {}
         keys = {key for key, binding in plan.bindings.items() if previous.get(key) is not binding}
         keys |= {key for key in (*touched, *self._unfinished, *self._pending) if key in plan.bindings}
-        if len(changes) <= _FEW:  # an order or a gate may hold what nobody touched
+        if len(changes) <= _FEW:  # an order or a gate may hold what no cluster told of
             keys |= {change.key for change in changes if change.key in plan.bindings}
         keys, self._pending = _within(keys, plan)
         left = status.outstanding(change for change in changes if change.key in keys)

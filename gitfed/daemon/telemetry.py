@@ -1,4 +1,4 @@
-"""What the daemon counts while it works, for whoever wants to know: plain numbers that only grow.
+"""What the daemon counts while it works, for metrics and traces: plain numbers that only grow.
 
 Counting costs an addition in a dictionary. Nothing here knows Prometheus; `hub.metrics` reads the numbers when it is
 asked. One value belongs to one process, so that a number outlives the connection or the engine that it counts for.

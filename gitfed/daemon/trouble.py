@@ -1,7 +1,7 @@
 """What keeps a loop of the daemon from its work: said once, and tried again after growing pauses.
 
 An exception of `errors` is a failure of the world, and its class says which. Any other was not foreseen: a defect of
-ours, most likely brought out by an input that nobody thought of. A loop catches it all the same. One commit, one
+ours, most likely brought out by an input of a new kind. A loop catches it all the same. One commit, one
 cluster or one full disk must not end the process, or be lost to it for as long as it lives.
 """
 
@@ -19,7 +19,7 @@ log = logging.getLogger("gitfed.trouble")
 _AGAIN = Backoff((5.0,))
 """Seconds until writing down is tried again when there was no room for it."""
 _UNFORESEEN = Backoff((5.0, 10.0, 30.0, 60.0))
-"""Seconds until a turn is tried again that failed in a way that nobody foresaw, by failures in a row."""
+"""Seconds until a turn is tried again that failed in an unforeseen way, by failures in a row."""
 _FULL = "what is decided cannot be recorded: nothing new is done"
 _NOT_BELIEVED = "nothing is done before the state branch can be believed"
 _UNUSABLE = "the state cannot be used: nothing new is done"
@@ -56,14 +56,14 @@ class Trouble:
 
 
 def say(message: str, error: BaseException | None, **keys: str) -> None:
-    """One line for what nobody foresaw. Nothing is said of None: a task that ended without an exception."""
+    """One line for an unforeseen failure. Nothing is said of None: a task that ended without an exception."""
     if error is not None:
         unforeseen = error if isinstance(error, errors.Unforeseen) else errors.Unforeseen.of(error)
         log.error(message, extra={**keys, "error": unforeseen.message, "trace": unforeseen.trace})
 
 
 def of_member(cluster: ClusterName, error: Exception) -> errors.GitfedError:
-    """What ended the service of one cluster, as an error of ours: of several the one that nobody foresaw."""
+    """What ended the service of one cluster, as an error of ours: of several the one that was not foreseen."""
     failures = list(leaves(error))
     unforeseen = [failure for failure in failures if not isinstance(failure, errors.GitfedError | TimeoutError)]
     if unforeseen:
@@ -77,7 +77,7 @@ def of_member(cluster: ClusterName, error: Exception) -> errors.GitfedError:
 
 
 def of_change(cluster: ClusterName, error: BaseException) -> errors.ClusterFailed:
-    """What nobody foresaw while one object was written costs that object, and nothing else."""
+    """An unforeseen failure while one object is written costs that object, and nothing else."""
     unforeseen = errors.Unforeseen.of(error)
     say("a defect of gitfed, or an answer that no API server gives", unforeseen, cluster=cluster)
     return errors.ClusterFailed(f"cluster {cluster}: {unforeseen}", cluster=cluster, reason="Unforeseen")

@@ -1,10 +1,10 @@
-"""Asks webhooks what builds wanted to know: many at a time, none too often, and nobody waits for a slow one.
+"""Asks webhooks what builds wanted to know: many at a time, none too often, and no cycle waits for a slow one.
 
 Every webhook has a line of its own, so one that is down or slow holds up no other. While it does not answer, one
 question at a time is tried, with growing pauses; the first that comes back opens the line again. A question that alone
 fails (an answer that cannot be used) has pauses of its own. Unanswered is never final: the last decision stays, and the
 webhook is asked again. After the last retry a question is forgotten; a build that still wants to know brings it back,
-and what nobody wants to know any more (the object changed, or is gone) is not asked for ever.
+and what no plan wants to know any more (the object changed, or is gone) is not asked for ever.
 
 The client is imported with the first question, in a thread: most fleets have no webhook, and importing takes a while.
 """
@@ -55,7 +55,7 @@ class _Line:
     webhook: Webhook
     waiting: dict[str, _Waiting] = field(default_factory=dict)
     failures: int = 0
-    """Tries in a row that nobody answered."""
+    """Tries in a row without an answer."""
     fault: WebhookError | None = None
     """Of the last of them."""
     until: float = 0.0
@@ -89,7 +89,7 @@ class Asking:
         loop = asyncio.get_running_loop()
 
         def wanted() -> None:
-            with contextlib.suppress(RuntimeError):  # the loop is closed: nobody wants to know any more
+            with contextlib.suppress(RuntimeError):  # the loop is closed: no cycle wants to know any more
                 loop.call_soon_threadsafe(self._take)
 
         self._answers.on_wanted = wanted

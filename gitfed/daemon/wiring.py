@@ -126,7 +126,7 @@ def open_sessions(options: DaemonOptions, *, as_sent: bool = False) -> Callable[
                 raise
             name = cluster.metadata.name
             raise CredentialsError(
-                f"cluster {name}: it is pulled: its agent reaches it, and nobody here does",
+                f"cluster {name}: it is pulled: its agent reaches it, and this process does not",
                 cluster=name,
                 hint="a context of that name in --kubeconfig, if you may reach it yourself",
             ) from error

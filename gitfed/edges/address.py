@@ -1,4 +1,4 @@
-"""Addresses that nobody outside a machine has business with: they are not contacted, whatever name leads there.
+"""Addresses that are only of use inside a machine: they are not contacted, whatever name leads there.
 
 A name in a repository is foreign text. Behind a link-local address the clouds hand out the credentials of the machine
 that asks; so a name is looked up, what it stands for is looked at, and where that can be done only that is contacted.
@@ -17,7 +17,7 @@ _BROADCAST: Final = ipaddress.IPv4Address("255.255.255.255")
 
 
 class NotContacted(OSError):
-    """A name leads only where nobody has business. The text is ours, so a message may hold it."""
+    """A name leads only to such addresses. The text is ours, so a message may hold it."""
 
 
 class ProxyRefused(OSError):

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 @dataclass(frozen=True)
 class Backoff:
     """`pauses`: seconds after the first, the second … failure; the last one counts for all that follow.
-    `fewer` and `more`: the share by which chance shortens or lengthens a pause, so that many who failed at one
+    `fewer` and `more`: the share by which chance shortens or lengthens a pause, so that many clients that failed at one
     moment do not come back at one moment."""
 
     pauses: tuple[float, ...]

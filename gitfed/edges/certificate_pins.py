@@ -1,4 +1,4 @@
-"""What a certificate says to whoever holds it: until when, for which key; and pins of authorities.
+"""What a certificate says to its holder: until when, for which key; and pins of authorities.
 
 A pin is kubeadm's: `sha256:` and the lower-case hex digest of the SubjectPublicKeyInfo of an authority's certificate.
 """

@@ -1,6 +1,6 @@
 """The hub's own certificate authority: one key in one folder, and the certificates it signs.
 
-Whoever holds `ca.key` can call the hub under any name, so the folder is the daemon's alone (0700). A certificate is
+A holder of `ca.key` can call the hub under any name, so the folder is the daemon's alone (0700). A certificate is
 either for a server or for a client, never for both: TLS checks that on each side.
 """
 
@@ -159,7 +159,7 @@ def keep(folder: Path, certificate: bytes, key: bytes) -> None:
     paths = _paths(folder)
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        # The certificate last: whoever finds it finds the key too.
+        # The certificate last: a reader that finds it finds the key too.
         files.write_atomically(paths[1], key, durable=True)
         files.write_atomically(paths[0], certificate, durable=True)
     except OSError as error:

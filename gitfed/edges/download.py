@@ -1,8 +1,8 @@
 """A file by its address, for a person who typed that address on a command line.
 
-Nobody else may bring one here: what stands in a repository could name any server it likes, so no URL that was read
-from one is ever fetched (webhooks have their own rules, `webhook`). What is fetched is text to be read with the same
-care as a file from anywhere.
+Only a command's own argument may bring one here: what stands in a repository could name any server it likes, so no URL
+that was read from one is ever fetched (webhooks have their own rules, `webhook`). What is fetched is text to be read
+with the same care as a file from anywhere.
 """
 
 from __future__ import annotations

@@ -41,7 +41,7 @@ def cache_directory(environment: dict[str, str] | None = None) -> Path:
 def write_atomically(path: Path, content: bytes, *, mode: int = 0o600, durable: bool = False) -> None:
     """Readers see the old content or the new one, never half of it; `durable`: after a power cut too. Raises OSError.
 
-    Only a regular file is replaced: root could put an ordinary file in the place of /dev/null for everybody.
+    Only a regular file is replaced: root could put an ordinary file in the place of /dev/null for all programs.
     """
     with contextlib.suppress(FileNotFoundError):
         if not stat.S_ISREG(kind := path.stat().st_mode):

@@ -1,4 +1,4 @@
-"""Giving memory back to the system that much work took and nobody needs any more."""
+"""Giving memory back to the system that much work took and that is not needed any more."""
 
 from __future__ import annotations
 

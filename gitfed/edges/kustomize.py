@@ -64,7 +64,7 @@ class Root(Protocol):
 
 
 class Kustomize:
-    """The program of this machine. The last outputs are remembered: whoever needs a line number asks twice."""
+    """The program of this machine. The last outputs are remembered: a caller that needs a line number asks twice."""
 
     def __init__(self) -> None:
         self._outputs: OrderedDict[str, bytes] = OrderedDict()
@@ -117,7 +117,7 @@ def _build(root: Root, read: Callable[[str], bytes], isolation: tuple[str, ...])
 def _materialise(root: Root, read: Callable[[str], bytes], scratch: Path) -> bool:
     """Write the files, and a kustomization above that asks for origins. True: some file speaks of Secrets.
 
-    Paths come from a tree that somebody else made: Git allows no `..` in one, and nothing here follows a link.
+    Paths come from a tree that a user made: Git allows no `..` in one, and nothing here follows a link.
     """
     build = scratch / "build"
     tree = build / _TREE

@@ -37,11 +37,11 @@ class RefLock:
         return f"{REF} of the state's repository"
 
     async def read(self) -> Lead | None:
-        """What it says now; None: nobody ever led. Raises SourceError."""
+        """What it says now; None: no daemon ever led. Raises SourceError."""
         return await asyncio.to_thread(self._read)
 
     async def write(self, lead: Lead) -> bool:
-        """Store it if nobody wrote since `read`. Raises SourceError."""
+        """Store it if no other daemon wrote since `read`. Raises SourceError."""
         return await asyncio.to_thread(self._write, lead)
 
     def _read(self) -> Lead | None:
@@ -58,7 +58,7 @@ class RefLock:
             acquired, renewed = (moment.read(document[name]) or _LONG_AGO for name in ("acquired", "renewed"))
             return Lead(str(document["holder"]), int(document["seconds"]), acquired, renewed)
         except (YamlError, KeyError, TypeError, ValueError, OverflowError, IndexError):
-            # Edited by hand: nobody leads by that, so the next candidate may.
+            # Edited by hand: no daemon leads by that, so the next candidate may.
             return Lead("", 0, _LONG_AGO, _LONG_AGO)
 
     def _write(self, lead: Lead) -> bool:

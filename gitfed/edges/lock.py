@@ -1,7 +1,7 @@
 """One process at a time in one data directory; and a sign for others that a process follows a repository.
 
 The lock keeps two processes from one clone. Two with directories of their own are allowed (the one that started last
-leads, see the inventories' term), but nobody should find out only from a log that falls silent.
+leads, see the inventories' term), but a user should not find out only from a log that falls silent.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def exclusive(directory: Path) -> Iterator[None]:
                 f"another gitfed{f' (process {holder})' if holder else ''} is using {directory}",
                 hint="stop it, or give this one its own --data-dir",
             ) from error
-        with contextlib.suppress(OSError):  # no room on the disk: who holds it is not told, and held it is
+        with contextlib.suppress(OSError):  # no room on the disk: the lock is held, without a name
             os.ftruncate(handle, 0)
             os.pwrite(handle, f"{os.getpid()}\n".encode(), 0)
         yield

@@ -1,8 +1,8 @@
 """What an agent's certificate says, read without `cryptography`: that takes 7 MB in every cluster, for a few bytes.
 
-Only for certificates that the reader uses itself: nothing here decides whom to trust. Whoever is shown a certificate
-reads it with `certificate_pins`. DER is X.690 (tag, length, value); the order of the fields is RFC 5280 §4.1, and that
-of a signing request RFC 2986 §4.
+Only for certificates that the reader uses itself: nothing here decides whom to trust. A server that is shown a
+certificate reads it with `certificate_pins`. DER is X.690 (tag, length, value); the order of the fields is RFC 5280
+§4.1, and that of a signing request RFC 2986 §4.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Names for aiohttp's connections: resolved to the addresses that may be contacted (`address`), and to no others.
 
 The answer is what is connected to, so a name cannot stand for another machine a moment later. A literal address never
-comes to a resolver: `edges.http` looks at it where its socket is opened. Whoever has a URL may ask `check_host` before.
+comes to a resolver: `edges.http` looks at it where its socket is opened. A caller with a URL may ask `check_host` before.
 """
 
 from __future__ import annotations

@@ -36,7 +36,7 @@ class SigningRequest:
 
 
 def read(pem: bytes) -> SigningRequest:
-    """Raises InputError, with a sentence for whoever sent it."""
+    """Raises InputError, with a sentence for the sender."""
     if len(pem) > LARGEST:
         raise InputError(f"the signing request has more than {LARGEST >> 10} KiB")
     try:

@@ -1,8 +1,8 @@
 """Connections of aiohttp through a SOCKS5 proxy: `socks5://[user:password@]host:port`.
 
 aiohttp knows HTTP proxies only. The handshake is python-socks's; the connection to the proxy is opened here, so that
-its name stands only for addresses that may be contacted (`resolve`), and so that a socket can be had from whoever has
-to close it. As with an HTTP proxy, the name behind it is the proxy's to know and is not looked up here.
+its name stands only for addresses that may be contacted (`resolve`), and so that a socket can be had from the code that
+has to close it. As with an HTTP proxy, the name behind it is the proxy's to know and is not looked up here.
 """
 
 from __future__ import annotations

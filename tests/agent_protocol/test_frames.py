@@ -30,9 +30,9 @@ def test_every_frame_is_read_as_it_was_written(frame: frames.Frame) -> None:
     [
         ("text", "a frame is no binary message"),
         (b"{", "a frame is no JSON"),
-        (b"[]", "a frame that nobody understands"),
-        (b'{"t": "put", "n": "x", "part": 0, "last": true}', "a frame that nobody understands: put.n"),
-        (b'{"t": "other"}', "a frame that nobody understands"),
+        (b"[]", "a frame of no known form"),
+        (b'{"t": "put", "n": "x", "part": 0, "last": true}', "a frame of no known form: put.n"),
+        (b'{"t": "other"}', "a frame of no known form"),
         (b" " * (frames.LARGEST + 1), "at most 8388608 are taken"),
     ],
     ids=["a text", "cut off", "a list", "a number that is none", "an unknown frame", "too large"],

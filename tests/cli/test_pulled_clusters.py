@@ -37,8 +37,8 @@ metadata: {name: m3, annotations: {gitfed.io/pool: west}}
 spec: {syncMode: Push}
 """
 NOT_ASKED = (
-    "note: Cluster edge could not be read: it is pulled: its agent reaches it, and nobody here does (a context of that "
-    "name in --kubeconfig, if you may reach it yourself). Its objects are kept.\n"
+    "note: Cluster edge could not be read: it is pulled: its agent reaches it, and this process does not (a context "
+    "of that name in --kubeconfig, if you may reach it yourself). Its objects are kept.\n"
 )
 
 

@@ -87,7 +87,7 @@ def test_what_somebody_else_decided_meanwhile_counts_and_not_what_we_could_not_p
     decide(ours, "m2")
     decide(other, "m3")
     other.exchange()
-    with pytest.raises(errors.StateConflict, match="by somebody else"):
+    with pytest.raises(errors.StateConflict, match="another client pushed"):
         ours.exchange()
     assert clusters(record(tmp_path / "a.git", there)) == ["m3"]
 

@@ -37,7 +37,7 @@ def test_agents_go_from_replica_to_replica_to_the_one_that_leads(world: PulledWo
     applied_everywhere(world, "nginx:1.27")
     world.until(lambda: world.state().get("state.yaml", "").count("outcome: applied") == 2, "the roll-out recorded")
     second = candidate(world, "git", 2)
-    world.until(lambda: second.said("standing by until nobody else leads"), "the second stands by")
+    world.until(lambda: second.said("standing by while another daemon leads"), "the second stands by")
     before = world.versions("Deployment", "shop", "web")
     again = world.restart_agent("m1")
     world.until(lambda: "this hub does not lead" in again.text(), "the second sends it away")
@@ -47,7 +47,7 @@ def test_agents_go_from_replica_to_replica_to_the_one_that_leads(world: PulledWo
     world.until(lambda: has_agents(second), "the second has the agents")
     assert world.versions("Deployment", "shop", "web") == before
     third = candidate(world, "git", 1)
-    world.until(lambda: third.said("standing by until nobody else leads"), "the first is back, and stands by")
+    world.until(lambda: third.said("standing by while another daemon leads"), "the first is back, and stands by")
     world.push({"apps/web.json": deployment("web", image="nginx:1.28")})
     applied_everywhere(world, "nginx:1.28")
     found = [world.get(name, "Deployment", "shop", "web") or {} for name in world.names]

@@ -168,7 +168,7 @@ def test_another_daemon_goes_on_with_a_failover_where_the_first_one_died(world: 
     world.until(lambda: first.said("leading"), "the first leads")
     settled_in_m1(world)
     second = candidate(world, "git", 2, arguments=FAST)
-    world.until(lambda: second.said("standing by until nobody else leads"), "the second stands by", 60)
+    world.until(lambda: second.said("standing by while another daemon leads"), "the second stands by", 60)
     world.servers["m1"].kill()
     steps = {
         "tainted": lambda: "unreachable" in world.state().get("clusters/m1.yaml", ""),

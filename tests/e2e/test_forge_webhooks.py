@@ -57,7 +57,7 @@ def test_a_replica_that_stands_by_tells_the_leader_of_a_push(world: World) -> No
     world.until(lambda: leads.said("leading"), "one leads")
     world.until(lambda: "a" in world.objects("m1", "ConfigMap", "shop"), "the first roll-out")
     stands_by = candidate(world, "leases", 2, arguments=arguments, repo=url)
-    world.until(lambda: stands_by.said("standing by until nobody else leads"), "the other stands by")
+    world.until(lambda: stands_by.said("standing by while another daemon leads"), "the other stands by")
     world.until(lambda: stands_by.said("the hub listens"), "its hub listens")
     world.push({"maps/a.json": config_map("a", {"is": "2"})})
     sent = deliveries.github(repository=world.bare.name.removesuffix(".git"))

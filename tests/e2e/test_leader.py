@@ -22,7 +22,7 @@ def test_one_leads_and_when_it_dies_the_other_goes_on_without_writing_anything_a
     world.until(lambda: first.said("leading"), "the first leads")
     second = candidate(world, lock, 2)
     applied_everywhere(world, "nginx:1.27")
-    world.until(lambda: second.said("standing by until nobody else leads"), "the second stands by")
+    world.until(lambda: second.said("standing by while another daemon leads"), "the second stands by")
     world.until(lambda: world.state().get("state.yaml", "").count("outcome: applied") == 2, "the roll-out recorded")
     before = world.versions("Deployment", "shop", "web")
     assert not second.said("leading")
@@ -39,7 +39,7 @@ def test_a_leader_that_stops_in_good_order_gives_the_lead_back(world: World, loc
     first = candidate(world, lock, 1)
     applied_everywhere(world, "nginx:1.27")
     second = candidate(world, lock, 2)
-    world.until(lambda: second.said("standing by until nobody else leads"), "the second stands by")
+    world.until(lambda: second.said("standing by while another daemon leads"), "the second stands by")
     assert first.stop() == 0
     world.until(lambda: second.said("leading"), "the second leads")
     world.push({"apps/web.json": deployment("web", image="nginx:1.28")})
@@ -51,14 +51,14 @@ def test_a_leader_that_was_asleep_finds_another_and_writes_nothing_more(world: W
     first = candidate(world, lock, 1)
     applied_everywhere(world, "nginx:1.27")
     second = candidate(world, lock, 2)
-    world.until(lambda: second.said("standing by until nobody else leads"), "the second stands by")
+    world.until(lambda: second.said("standing by while another daemon leads"), "the second stands by")
     first.process.send_signal(signal.SIGSTOP)
     world.until(lambda: second.said("leading"), "the second leads")
     world.push({"apps/web.json": deployment("web", image="nginx:1.28")})
     applied_everywhere(world, "nginx:1.28")
     first.process.send_signal(signal.SIGCONT)
     world.until(
-        lambda: first.said("no longer leading: somebody else does, or the lock could not be renewed"),
+        lambda: first.said("no longer leading: another daemon leads, or the lock could not be renewed"),
         "the first notices",
     )
     world.push({"apps/web.json": deployment("web", image="nginx:1.29")})
@@ -73,7 +73,7 @@ def test_a_standby_is_ready_and_stops_at_once(world: World) -> None:
     first = candidate(world, "git", 1)
     world.until(lambda: first.said("leading"), "the first leads")
     second = candidate(world, "git", 2)
-    world.until(lambda: second.said("standing by until nobody else leads"), "the second stands by")
+    world.until(lambda: second.said("standing by while another daemon leads"), "the second stands by")
     assert second.stop() == 0
     assert not second.said("leading")
 

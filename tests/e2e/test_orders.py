@@ -29,7 +29,7 @@ def test_a_cluster_is_suspended_and_resumed(world: World) -> None:
     assert said.startswith("cluster/m2 is suspended by ")
     assert said.endswith(": maintenance.\n")
     # It looks, or a push of its own comes second.
-    lines = "the state branch was changed by somebody else: reading it again", "the state moved: reading it again"
+    lines = "another client changed the state branch: reading it again", "the state moved: reading it again"
     world.until(lambda: any(map(daemon.said, lines)), "noticed")
     world.push({"apps/web.json": deployment("web", image="nginx:1.28")})
     deployed(world, "1.28", "m1")

@@ -18,7 +18,7 @@ from tests.support import git_servers, ports
 
 pytestmark = [pytest.mark.e2e, git_servers.needs_git_program("git-daemon")]
 
-LOST = "no longer leading: somebody else does, or the lock could not be renewed"
+LOST = "no longer leading: another daemon leads, or the lock could not be renewed"
 
 
 class Behind:
@@ -56,7 +56,7 @@ def two(world: World, lock: str, behind: Behind) -> tuple[Daemon, Daemon]:
     applied_everywhere(world, "nginx:1.27")
     world.until(lambda: world.state().get("state.yaml", "").count("outcome: applied") == 2, "the roll-out recorded")
     second = candidate(world, lock, 2, repo=behind.straight)
-    world.until(lambda: second.said("standing by until nobody else leads"), "the second stands by")
+    world.until(lambda: second.said("standing by while another daemon leads"), "the second stands by")
     return first, second
 
 
@@ -68,7 +68,7 @@ def written(daemon: Daemon) -> list[tuple[str, str]]:
 
 def stands_by(daemon: Daemon) -> bool:
     """It led once, and was ready to take over again after that."""
-    return len(daemon.said("standing by until nobody else leads")) > len(daemon.said("leading"))
+    return len(daemon.said("standing by while another daemon leads")) > len(daemon.said("leading"))
 
 
 def inventories(world: World) -> dict[str, list[str]]:

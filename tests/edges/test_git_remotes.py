@@ -418,7 +418,7 @@ def test_another_host_key_than_the_known_one_is_said_and_the_last_good_commit_st
         repository.fetch(ssh.url, [MAIN])
     assert str(error.value) == (
         f"{git.shown(ssh.url)} shows another host key than known_hosts has"
-        " (somebody may listen in; if its owner changed the key, put the new one there)"
+        " (the connection may be intercepted; if the server's owner changed the key, put the new one there)"
     )
     assert repository.branch_commit("refs/gitfed/source") == first
 

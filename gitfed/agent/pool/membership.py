@@ -1,10 +1,10 @@
-"""★ One member of a pool: it says that it lives, learns who else does, and holds its share of the clusters.
+"""★ One member of a pool: it says that it lives, learns which others do, and holds its share of the clusters.
 
 As controllers of Kubernetes do: a Lease is taken when it is free, given back, or was not renewed for as long as it
 counts; each write is bound to the version that was read, so one member gets it. What is held is written to for as long
-as the last renewal allows (`edges.kube.fence`), which ends before anybody may take it. A member that cannot renew
-writes nothing, and goes on looking and telling until another one holds the cluster: that nobody can reach the Leases is
-no reason to call every cluster unknown.
+as the last renewal allows (`edges.kube.fence`), which ends before another member may take it. A member that cannot
+renew writes nothing, and goes on looking and telling until another one holds the cluster: that no member can reach the
+Leases is no reason to call every cluster unknown.
 
 What a member gives back is finished first, and its Lease is renewed meanwhile.
 """
@@ -48,7 +48,7 @@ class Timing:
 
     @property
     def renew(self) -> float:
-        """Who could not renew for so long writes nothing more."""
+        """A member that could not renew for so long writes nothing more."""
         return self.lease * 2 / 3
 
     @property
@@ -96,7 +96,7 @@ class Membership:
         self.clusters: frozenset[ClusterName] = frozenset()
         """Those of the pool, as the hub said last."""
         self.members: frozenset[str] = frozenset()
-        """Who lives, as seen last: this one too, unless it stands back."""
+        """Members that live, as seen last: this one too, unless it stands back."""
         self.error = "the Leases were not read yet"
         """Why it is not known who holds what; "" when it is."""
         self.taken = 0
@@ -166,7 +166,7 @@ class Membership:
     # -- being there --------------------------------------------------------------------------------------------
 
     def _living(self, now: float) -> Iterable[str]:
-        """Everybody, this one with its share although what it says of itself may be on its way yet."""
+        """All members, this one with its share although what it says of itself may be on its way yet."""
         if now >= self._away_until:
             yield self._me
         for name in self._seen.records:
@@ -174,7 +174,7 @@ class Membership:
                 yield holder
 
     def _stand_back(self, now: float) -> None:
-        """One that does not reach the hub leaves its share to those who do, for a while."""
+        """A member that does not reach the hub leaves its share to those that do, for a while."""
         if not self._held or any(held.kept.connected for held in self._held.values()):
             self._reached = now
             return
@@ -265,7 +265,7 @@ class Membership:
             held.fence.extend(sent + self._timing.renew)
 
     def _lose(self) -> None:
-        """What another member holds now, or somebody deleted."""
+        """What another member holds now, or a client deleted."""
         for cluster, held in list(self._held.items()):
             record = self._seen.records.get(held.record.name)
             if record is not None and record.lead.holder == self._me:

@@ -1,6 +1,6 @@
 """What a member has seen of Leases, by its own clock: clocks of two machines are never compared.
 
-A Lease runs out when nobody has written it for as long as it counts, since *this* process first saw it as it is.
+A Lease runs out when no member has written it for as long as it counts, since *this* process first saw it as it is.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Observed:
         self._since.pop(name, None)
 
     def holder(self, name: str, now: float) -> str:
-        """ "" when nobody holds it, or nobody any more."""
+        """ "" when no member holds it, or none any more."""
         record = self.records.get(name)
         return record.lead.holder if record is not None and self.silent(name, now) < record.lead.seconds else ""
 

@@ -1,7 +1,7 @@
-"""★ Who of a pool's members keeps which cluster: a rule that every member applies to the same Leases.
+"""★ Which member of a pool keeps which cluster: a rule that every member applies to the same Leases.
 
-Shares differ by one at most. What somebody holds stays there as long as that one's share allows it, so nothing moves
-but where somebody came or went; and all compute the same, so that no two reach for one cluster.
+Shares differ by one at most. What a member holds stays there as long as its share allows it, so nothing moves but
+where a member came or went; and all compute the same, so that no two reach for one cluster.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from gitfed.model.base import ClusterName
 def shares(
     members: Collection[str], clusters: Collection[ClusterName], held: Mapping[ClusterName, str]
 ) -> dict[ClusterName, str]:
-    """The member that should keep each cluster. `held`: who holds it, be it nobody's member any more."""
+    """The member that should keep each cluster. `held`: its holder, which may be no member any more."""
     if not members:
         return {}
     least, more = divmod(len(clusters), len(members))

@@ -43,7 +43,7 @@ class FleetCallbacks:
     judge: Callable[[ClusterName, ObjectKey, Body, collect.Collected], bool] = lambda *_: False
     """What the script of its kind said of a copy; whether that is news to `assess`."""
     interpreter: Callable[[], Interpreter] = lambda: Interpreter(())
-    """The one of the newest plan; only who writes needs it."""
+    """The one of the newest plan; only a member that writes needs it."""
     endpoints_changed: Callable[[ClusterName, ObjectKey | None], None] = lambda cluster, service: None
     """The cluster's own EndpointSlices of a Service changed; None: what may be believed of all of them."""
     rush: set[ClusterName] = field(default_factory=set)
@@ -51,4 +51,5 @@ class FleetCallbacks:
     waited: Callable[[ClusterName, float], None] = lambda cluster, seconds: None
     """A change was begun, so many seconds after it came into the cluster's list."""
     troubled: Callable[[ClusterName, str], None] = _log_trouble
-    """The cluster cannot be used, for a new reason; "" when it can again. Who only looks tells it in the result."""
+    """The cluster cannot be used, for a new reason; "" when it can again. A command that only looks tells it in the
+    result."""

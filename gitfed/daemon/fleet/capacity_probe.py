@@ -1,4 +1,4 @@
-"""How one member follows the room of its cluster: while somebody wants to know it, and not at every event.
+"""How one member follows the capacity of its cluster: while a policy wants to know it, and not at every event.
 
 Pods come and go all the time, and a decision is taken from what was written down anyway; so the watches (`edges.kube.
 capacity`) keep sums, and here the sums are looked at now and then, if they changed.
@@ -31,7 +31,7 @@ class Measure:
         """`interval`: seconds between two looks at the sums. `usable`: whether the cluster counts as ready; else
         nothing is collected. `remembered`: the capacity of an earlier time. `publish` is called when `room` changed."""
         self.room: capacity.CapacityReading | None = None
-        """None: nobody asked for it, or the first look is not over."""
+        """None: it is not wanted, or the first look is not over."""
         self._interval = interval
         self._models = models
         self._usable = usable
@@ -51,8 +51,8 @@ class Measure:
         return self._looked.is_set()
 
     def want(self, wanted: bool, *, quotas: bool = True) -> None:
-        """What nobody asks for is forgotten: it would not be kept up to date. Another wish for `quotas` counts from the
-        next connection on; who reads the room leaves out what it does not want to know."""
+        """What is not wanted is forgotten: it would not be kept up to date. Another wish for `quotas` counts from the
+        next connection on; a reader leaves out what it does not want to know."""
         self._quotas = quotas
         if wanted:
             self._wanted.set()

@@ -2,7 +2,7 @@
 
 Looks come in (`edges.kube.facts`), and the room that was measured (`measure`); what they say as far as it is to be
 believed (`placement.recorded_facts`) is published here, and the daemon is woken when something of it would be written
-down. When to look again follows from that too: who doubts looks when the doubt is over. Who looks is the member.
+down. When to look again follows from that too: while the cluster is in doubt, when the doubt is over. The member looks.
 """
 
 from __future__ import annotations

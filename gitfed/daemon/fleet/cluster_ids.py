@@ -13,10 +13,10 @@ class ClusterIds:
     def __init__(self, id_of: Callable[[ClusterName], str]) -> None:
         self._id_of = id_of
         self._said: dict[str, set[ClusterName]] = {}
-        """By id, who said so at any time. Whether they still do is looked at when it is asked for."""
+        """By id, the clusters that said so at any time. Whether they still do is looked at when it is asked for."""
 
     def says(self, cluster: ClusterName, uid: str) -> None:
-        """To be called whenever a cluster says who it is."""
+        """To be called whenever a cluster says which one it is."""
         self._said.setdefault(uid, set()).add(cluster)
 
     def others(self, but: ClusterName, uid: str, recorded: Collection[ClusterName]) -> set[ClusterName]:

@@ -1,7 +1,7 @@
 """What is made of every object that a cluster shows: is it as rendered, is it healthy, is its body worth keeping?
 
 Asked for each event of each cluster, so it is quick: one comparison, two native rules. What a script from outside says
-of an object is asked beside the loop (`statuses`) and handed in with `judge`; until then nobody claims to know.
+of an object is asked beside the loop (`statuses`) and handed in with `judge`; until then it is unknown.
 
 It follows the newest plan. Whose the object is, and whether it is news, is not decided here but in
 `edges.kube.object_cache`; what has to be done about it by the next plan.
@@ -66,8 +66,8 @@ class Assessor:
         protected = compare.annotation(body, PRUNE_ANNOTATION) == "disabled"
         deletion_protected = prune.is_protected(body)
         wanted = self._classes.get(cluster, {}).get(key)
-        # With others who apply, what a new version may write depends on what they declare: also of a copy that is not
-        # placed there now, an orphan say, which the next commit takes up again.
+        # With other managers that apply, what a new version may write depends on what they declare: also of a copy that
+        # is not placed there now, an orphan say, which the next commit takes up again.
         shared = field_conflicts.others_apply(body)
         if wanted is None:
             return Assessment(None, health, message, shared or not self._planned, protected, deletion_protected)

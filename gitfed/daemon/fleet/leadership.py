@@ -18,14 +18,14 @@ from gitfed.model import leader
 from gitfed.model.leader import Term
 
 _LOOK_AT_LEAD = 1.0
-"""Seconds between two looks at who leads, at what the watch has brought anyway."""
+"""Seconds between two looks at the inventory's leader, at what the watch has brought anyway."""
 _ONE_SHOT = 600.0
 """Seconds after which what is carried out once counts as killed."""
 _RESIGN = 2.0
 
 
 class LeadIsFree(Exception):
-    """Who led in our place has ended, or the lead was given to us anew: the service begins again."""
+    """The process that led in our place has ended, or the lead was given to us anew: the service begins again."""
 
 
 class LedWorker(Protocol):
@@ -56,7 +56,8 @@ class Leading(Protocol):
 
 
 class Leadership:
-    """`called`: how our name in the inventory begins. `adopt`: a person wants it to be ours, whoever's it is."""
+    """`called`: how our name in the inventory begins. `adopt`: a person wants it to be ours, whatever repository it
+    belongs to."""
 
     def __init__(self, repository_id: Callable[[], str], *, called: str = "", adopt: bool = False) -> None:
         self.name = f"{called}-{uuid.uuid4().hex}" if called else uuid.uuid4().hex
@@ -69,11 +70,11 @@ class Leadership:
         self._claim.set()
 
     async def begin(self, inventory: Inventory) -> None:
-        """Raise the term once in this process's life: who meets a higher one has been replaced, and stops."""
+        """Raise the term once in this process's life: a process that meets a higher one was replaced, and stops."""
         await self._claim.wait()
         inventory.repository_id = self._repository_id()
         if inventory.snapshot.term > (self.term or 0) and leader.is_done(inventory.snapshot.leader):
-            self.term = None  # who led in our place meanwhile has ended
+            self.term = None  # the process that led in our place meanwhile has ended
         if self.term is None:
             self.term = inventory.snapshot.term + 1
         if self._adopt:
@@ -83,24 +84,24 @@ class Leadership:
             await inventory.raise_term(self.term)
 
     async def follow(self, inventory: Inventory, worker: LedWorker) -> None:
-        """Where somebody else began to lead, go on when that one has ended: in good order, or after a while where one
+        """Where another process began to lead, go on when that one has ended: in good order, or after a while where one
         plan was carried out. Another daemon that lives keeps the lead."""
-        since, who = 0.0, ""
+        since, leading = 0.0, ""
         clock = asyncio.get_running_loop().time
         while True:
             await asyncio.sleep(_LOOK_AT_LEAD)
             name = inventory.snapshot.leader
             if not worker.stopped or worker.abandoned or leader.kind(self.name) != leader.DAEMON:
                 continue
-            if name != who:
-                since, who = clock(), name
+            if name != leading:
+                since, leading = clock(), name
             over = leader.kind(name) == leader.ONE_SHOT and clock() - since > _ONE_SHOT
             if inventory.snapshot.term > (self.term or 0) and (leader.is_done(name) or over):
                 self.term = None
                 raise LeadIsFree
 
     async def resign(self, inventory: Inventory | None, worker: LedWorker | None) -> None:
-        """Who waits for the lead need not wait for a sign of life."""
+        """A process that waits for the lead need not wait for a lease to run out."""
         if inventory is None or self.term is None or (worker is not None and worker.stopped):
             return
         with contextlib.suppress(errors.GitfedError, TimeoutError):
@@ -159,4 +160,4 @@ class GivenLead:
             await self._news.wait()
 
     async def resign(self, inventory: Inventory | None, worker: LedWorker | None) -> None:
-        """The lead is not ours to give back: whoever gave it still has it."""
+        """The lead is not ours to give back: the hub that gave it still has it."""

@@ -4,7 +4,7 @@ Clusters tell of single objects, at any time; a plan needs all copies of an obje
 as nothing changed. So what changed is only noted, and taken in when a plan is about to be made.
 
 An inventory entry can be out of step in two ways. It stands for nothing of ours (*vacant*): the object is gone, or
-somebody else's has its name. Or it does not name the object that is there (*unnamed*): the process that wrote it died
+another client's has its name. Or it does not name the object that is there (*unnamed*): the process that wrote it died
 before it could write down the uid.
 """
 

@@ -13,7 +13,7 @@ _MOST_LOOKS = 500
 
 
 async def look_for(members: Iterable[ClusterMember], keys: Iterable[ObjectKey]) -> None:
-    """Look up these objects where they were not seen: one of that name may be somebody else's.
+    """Look up these objects where they were not seen: one of that name may be another client's.
 
     If there are too many of them, only those that no cluster has; with many of these too the plan says "create", and
     the write finds out.

@@ -48,7 +48,7 @@ _MEASURE = 30.0
 _READY = 4
 """Changes that are begun before the session has a place for their request, so that no place ever waits for the loop."""
 _STEADY = 60.0
-"""Seconds without a failure after which one that nobody foresaw counts as the first."""
+"""Seconds without a failure after which an unforeseen one counts as the first."""
 RETRIES = Backoff((0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 30.0))
 """Seconds between attempts to reach a cluster, by number of failures in a row."""
 _HOPELESS = Backoff((60.0,))
@@ -92,7 +92,7 @@ class Member:
         self._discovery: Discovery | None = None
         self._error = ""
         self._complaint = ""
-        """What was said of it. It stands until the worker can begin: a cluster of somebody else is read well."""
+        """What was said of it. It stands until the worker can begin: a cluster of another repository is read well."""
         self._vitals = Vitals(
             context.remembered_facts or ClusterFacts(self.name, apis=None),
             timing or Timing(),
@@ -129,7 +129,7 @@ class Member:
 
     @property
     def has_measured(self) -> bool:
-        """Its room was looked at, or nobody wants to know it."""
+        """Its capacity was looked at, or is not wanted."""
         return self._measure.looked or not self._measure.wanted
 
     @property
@@ -148,7 +148,7 @@ class Member:
         return self.seen()
 
     def seen(self) -> ClusterLive:
-        """The same for somebody who only looks."""
+        """The same for a command that only looks."""
         stopped = self.worker.stopped if self.worker else ""
         if self.view.observer is None or stopped or self._error:
             return ClusterLive(self.name, inventory_read=False, error=stopped or self._error or "not read yet")
@@ -182,7 +182,7 @@ class Member:
 
     @property
     def superseded(self) -> bool:
-        """Whether somebody else leads here now."""
+        """Whether another daemon leads here now."""
         return self.worker is not None and bool(self.worker.stopped) and not self.worker.abandoned
 
     @property
@@ -248,7 +248,7 @@ class Member:
             await self._pause(min(pause, self._vitals.next_look()) if self._vitals.in_doubt else pause)
 
     async def _pause(self, seconds: float) -> None:
-        """Unless somebody is in a hurry. With `asyncio.timeout`, Python 3.11.2 ends a task in which a group was once
+        """Or until a person is in a hurry. With `asyncio.timeout`, Python 3.11.2 ends a task in which a group was once
         cancelled, as the service of a cluster that fails is."""
         hurry = asyncio.create_task(self._hurry.wait())
         try:
@@ -258,8 +258,8 @@ class Member:
         self._hurry.clear()
 
     def _lasted(self) -> bool:
-        """Whether the service went well for a while, so that the next failure is the first one again. What nobody
-        foresaw may come back as soon as it begins."""
+        """Whether the service went well for a while, so that the next failure is the first one again. An
+        unforeseen failure may come back as soon as it begins."""
         return self._served and not (self._defective and time.monotonic() - self._began < _STEADY)
 
     def _failure(self, error: Exception) -> errors.GitfedError:
@@ -384,7 +384,7 @@ class Member:
                 self.station.wake()
 
     async def _keep_looking_at_foreign(self) -> None:
-        """No watch shows when somebody else's object leaves the name that we want."""
+        """No watch shows when another client's object leaves the name that we want."""
         while True:
             await asyncio.sleep(self._probe * random.uniform(0.9, 1.1))
             await self.view.look_at(self.view.foreign())

@@ -1,4 +1,4 @@
-"""What the engine needs of one cluster, whoever carries it out: the seam between decisions and one cluster's work.
+"""What the engine needs of one cluster, here or by an agent: the seam between decisions and one cluster's work.
 
 Two things meet it. `member.Member` does the work in this process. `pulled.member.PulledMember` stands for a member
 whose work an agent does elsewhere, with the same `Member` behind a connection. Cycle, planner, results, statuses and
@@ -53,7 +53,7 @@ class Worklist(Protocol):
         """Something that a change may be waiting for happened to this object."""
 
     def abandon(self) -> None:
-        """Somebody else leads now: give up at once what is under way."""
+        """Another daemon leads now: give up at once what is under way."""
 
     def has(self, key: ObjectKey) -> bool:
         """Whether a change of this object is to be carried out, or under way."""
@@ -72,7 +72,7 @@ class Worklist(Protocol):
 
 
 Repairs: TypeAlias = Callable[[ClusterName, ObjectKey], bool]
-"""Whether what somebody else does to an object is to be undone. Two that are equal say the same of every object."""
+"""Whether what another client does to an object is to be undone. Two that are equal say the same of every object."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +100,7 @@ class Expected:
 
 def unlike_in(clusters: Collection[ClusterName], plan: Plan) -> dict[ClusterName, dict[ObjectKey, bool]]:
     """By cluster, objects that are not as this plan wants them there, and whether its list sees to that now: what is
-    held, waits or is left alone nobody else is to write either."""
+    held, waits or is left alone no agent is to write either."""
     unlike: dict[ClusterName, dict[ObjectKey, bool]] = {}
     for change in plan.changes or ():
         if change.cluster in clusters:
@@ -123,20 +123,20 @@ class ClusterView(Protocol):
 
     @property
     def behind(self) -> bool:
-        """Whether something was seen that nobody looked at yet: it comes next, nothing has to be done for it."""
+        """Whether something was seen that no plan has looked at yet: it comes next, nothing has to be done for it."""
 
     def get(self, key: ObjectKey) -> LiveObject | None: ...
     def has(self, key: ObjectKey) -> bool:
         """Whether the object was seen there. An entry of the inventory alone is what we meant to write."""
 
     def absent(self, key: ObjectKey) -> bool:
-        """Whether an inventory entry stands for nothing: its object is gone, or somebody else's was in the way. Only a
+        """Whether an inventory entry stands for nothing: its object is gone, or another client's was in the way. Only a
         complete read of its kind tells."""
 
     def objects(self) -> Mapping[ObjectKey, LiveObject]: ...
     def entries(self) -> Mapping[ObjectKey, InventoryEntry]: ...
     async def look_at(self, keys: Iterable[ObjectKey]) -> None:
-        """Look up objects that no label shows: what has a name that we are about to use may be somebody else's."""
+        """Look up objects that no label shows: what has a name that we are about to use may be another client's."""
 
 
 class ClusterWorkloads(Protocol):
@@ -184,7 +184,7 @@ class ClusterMember(Protocol):
 
     @property
     def superseded(self) -> bool:
-        """Whether somebody else leads here now."""
+        """Whether another daemon leads here now."""
 
     @property
     def owner(self) -> str | None:

@@ -25,7 +25,7 @@ BACKOFF = Backoff((1.0, 2.0, 5.0, 10.0, 30.0, 60.0, 120.0))
 FIGHT = 5
 """Repairs of one object in a row after which it counts as contested: two programs want different things of it."""
 PATIENCE = (0.0, 1.0, 2.0, 5.0, 3600.0)
-"""Seconds between two repairs of one object, by the number of repairs before: somebody who writes the same field again
+"""Seconds between two repairs of one object, by the number of repairs before: a client that writes the same field again
 and again is answered, but never as fast as two programs can."""
 _PEACE = 300.0
 """Seconds without a repair after which an object counts as left alone."""
@@ -267,9 +267,9 @@ def _peace(times: int) -> float:
 def contested(change: Change) -> str:
     """Two programs want different things of one object: that is for a person to settle."""
     if change.action is Action.CREATE:
-        return f"somebody deletes it again and again: it was made {FIGHT} times, the next time in an hour"
+        return f"another client deletes it again and again: it was made {FIGHT} times, the next time in an hour"
     fields = ", ".join(field.pointer for field in change.write.diff[:3]) or "it"
-    who = change.reason.subject if change.reason.code is ReasonCode.CHANGED_BY_OTHERS else "somebody"
+    who = change.reason.subject if change.reason.code is ReasonCode.CHANGED_BY_OTHERS else "another client"
     return (
         f"{who} changes {fields} again and again: it was put back {FIGHT} times, the next time in an hour "
         "(gitfed.io/ignore-differences gives a field away)"

@@ -27,7 +27,7 @@ class SameCluster:
         return self._identity.uid if self._identity is not None else ""
 
     def take(self, identity: ClusterIdentity | None) -> None:
-        """This cluster is read from now on. None: it does not say who it is."""
+        """This cluster is read from now on. None: it does not say which cluster it is."""
         self._identity, self._confirmed_at = identity, asyncio.get_running_loop().time()
 
     async def confirm(self, session: Session | None) -> None:

@@ -21,7 +21,8 @@ class WorkList:
 def work_lists(
     plan: Plan, clusters: Collection[ClusterName], waiting: Collection[ObjectKey]
 ) -> dict[ClusterName, WorkList]:
-    """Of each of these clusters. `waiting`: objects that nobody is to touch yet; another plan will hand them over."""
+    """Of each of these clusters. `waiting`: objects that are not to be touched yet; another plan will hand them
+    over."""
     lists = {name: WorkList() for name in clusters}
     for change in plan.changes or ():
         work = lists.get(change.cluster)

@@ -61,7 +61,7 @@ class Worker:
         rush: set[ClusterName] | None = None,
     ) -> None:
         """`rush`, shared by all workers: clusters that have more to do than may be under way there, until that is over.
-        Meanwhile whatever nobody waits for can wait itself."""
+        Meanwhile everything that no change waits for can wait itself."""
         self.cluster = cluster
         self._rush = set() if rush is None else rush
         self._carry_out = callbacks.carry_out
@@ -141,7 +141,7 @@ class Worker:
         self._wake.set()
 
     def abandon(self) -> None:
-        """Somebody else leads now. Give up at once what is under way: an answer that comes late must not be the last
+        """Another daemon leads now. Give up at once what is under way: an answer that comes late must not be the last
         word, and each write that is still on its way may undo one of theirs."""
         self.abandoned = True
         self.stopped = "another daemon leads"
@@ -305,7 +305,8 @@ class Worker:
         failed, contested = result.outcome == "failed", False
         if not failed:
             self._failures = 0
-            # Also while the roll-out is not over, so that nothing counts as drift yet: somebody may be at it already.
+            # Also while the roll-out is not over, so that nothing counts as drift yet: another client may be at it
+            # already.
             written = self._written.get(change.key)
             repeats = (
                 written is not None and change.write.rendered is not None and change.write.rendered.digest == written[0]
@@ -313,7 +314,7 @@ class Worker:
             self._note(change, result)
             if (change.drift or repeats) and result.outcome != "unchanged":
                 contested = self._queue.repaired(change, loop.time()) >= queue.FIGHT
-        # Nobody tells when somebody else's objects have left a namespace or a kind: asked again, ever more rarely.
+        # No event tells when other clients' objects have left a namespace or a kind: asked again, ever more rarely.
         again = failed or result.details.get("reason") == NOT_EMPTY
         # A change that a new look can mend is tried again soon; one that the server refused waits longer.
         first = 0 if result.retry else 2

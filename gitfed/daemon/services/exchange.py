@@ -24,7 +24,7 @@ Untouched = Callable[[ObjectKey], bool]
 
 
 class ClusterEndpoints(Protocol):
-    """What is known of the endpoints in one cluster, and who puts them right."""
+    """What is known of the endpoints in one cluster, and what repairs them there."""
 
     @property
     def own(self) -> Mapping[ObjectKey, tuple[ServiceSlice, ...]]:
@@ -74,7 +74,7 @@ class Exchange:
         self._complete = True
         self._untouched: UntouchedIn = lambda cluster, key: False
         self._parts: dict[ObjectKey, dict[ClusterName, WantedSlices]] = {}
-        """By who asks for a route, and by consumer."""
+        """By the object that asks for a route, and by consumer."""
         self._dirty: set[ObjectKey] = set()
         """Services whose slices changed somewhere."""
         self._flushing = False
@@ -150,7 +150,7 @@ class Exchange:
         complete, untouched = self._complete, self._untouched
 
         def left_alone(key: ObjectKey) -> bool:
-            # While a file cannot be read, what nobody asks for may be asked for in it.
+            # While a file cannot be read, it may ask for what no other file asks for.
             return untouched(name, key) or not (complete or key in targets)
 
         return left_alone

@@ -1,8 +1,8 @@
 """The EndpointSlices of one cluster: those of its own that others want, and those of others that it should have.
 
 Two watches, and none where nothing is declared: one for the slices of the Services that are provided, one for what we
-dispatched here. What is not as it should be is written at once, whoever changed it: a slice that an earlier process
-left, or a person edited, differs like any other. Only who leads in this cluster writes.
+dispatched here. What is not as it should be is written at once, whichever client changed it: a slice that an earlier
+process left, or a person edited, differs like any other. Only the leader of this cluster writes.
 """
 
 from __future__ import annotations
@@ -158,7 +158,7 @@ class Station:
         check: Callable[[], None],
         confirm: Callable[[], Awaitable[None]],
     ) -> None:
-        """Until cancelled. `check` raises NotOwned where somebody else leads, `confirm` ClusterReplaced."""
+        """Until cancelled. `check` raises NotOwned where another daemon leads, `confirm` ClusterReplaced."""
         self.fresh = self._read = False
         try:
             await self._asked.wait()
@@ -255,7 +255,7 @@ class Station:
             try:
                 left, _ = await reflect.read(session, path, selector, project=slices.read)
             except errors.Unauthorized:
-                left = []  # who may not read them has written none
+                left = []  # a process that may not read them has written none
             self.take_dispatched(left)
             if not self.there:
                 await self._needed.wait()

@@ -1,9 +1,9 @@
 """With what an address is reached: tokens, keys and authorities from a folder of mounted files, for one command.
 
-A credential belongs to one scheme, host and port. Who gives it says which (`url`, or the repository named on the
-command line); an address that stands *in* a repository (`spec.state.url`) gets it only if it has the same three.
-Nothing of it is ever an argument of a program, where every user of the machine could read it: it goes into the
-environment of the one git process, or into files that only we can read. Redirects are not followed (`program`).
+A credential belongs to one scheme, host and port. Its folder says which (`url`), or the repository named on the command
+line; an address that stands *in* a repository (`spec.state.url`) gets it only if it has the same three. Nothing of it
+is ever an argument of a program, where every user of the machine could read it: it goes into the environment of the one
+git process, or into files that only we can read. Redirects are not followed (`program`).
 
 The file names are those of the Secrets that Flux mounts: `username`, `password`, `bearerToken`, `ca.crt`, `tls.crt`,
 `tls.key`, `identity`, `known_hosts` and `githubApp…`. They are read for every command, so they may be rotated.
@@ -75,7 +75,7 @@ class Access:
         folder = self._folder_for(origin)
         with contextlib.ExitStack() as stack:
             if origin.scheme == "ssh":
-                # The name before the host is whom we log in as, not a secret.
+                # The name before the host is the user to log in as, not a secret.
                 yield GitAccess(url, self._ssh(folder, stack))
             elif origin.scheme in ("http", "https"):
                 yield GitAccess(bare, self._http(folder, origin, login))
@@ -129,7 +129,7 @@ class Access:
         return ""
 
     def _app_token(self, folder: Path, identity: str, origin: location.Origin) -> str:
-        from gitfed.edges.git import app  # an HTTP client and cryptography: only for those who have an app
+        from gitfed.edges.git import app  # an HTTP client and cryptography: only for users that have an app
 
         key = _needed(folder, "githubAppPrivateKey")
         installation = _needed(folder, "githubAppInstallationID")

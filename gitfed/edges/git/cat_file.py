@@ -19,7 +19,7 @@ class Missing(LookupError):
 
 
 class Ended(SourceError):
-    """The process is gone: somebody ended it, or it came across an object that is damaged."""
+    """The process is gone: it was ended, or it came across an object that is damaged."""
 
 
 class Header(NamedTuple):

@@ -93,7 +93,7 @@ def partial_clone() -> SourceError:
 def _of_server(text: str, shown: str, trace: str, authorized: bool) -> SourceError | None:
     """What is common enough to have a sentence of its own."""
     if "REMOTE HOST IDENTIFICATION HAS CHANGED" in text:
-        hint = "somebody may listen in; if its owner changed the key, put the new one there"
+        hint = "the connection may be intercepted; if the server's owner changed the key, put the new one there"
         return SourceError(f"{shown} shows another host key than known_hosts has", hint=hint)
     if "Host key verification failed" in text:
         hint = "ssh-keyscan HOST prints its key; compare it with its owner's"
@@ -124,5 +124,5 @@ def _first(args: Sequence[str], text: str) -> str:
 
 
 def _printable(message: str) -> str:
-    """A server says part of this text: it must not move the cursor of whoever reads it."""
+    """A server says part of this text: it must not move the cursor of a reader's terminal."""
     return "".join(letter if letter.isprintable() else "?" for letter in message)[:1000]

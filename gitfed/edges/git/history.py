@@ -13,7 +13,7 @@ from gitfed.errors import RevisionNotFound, SourceError, SourceUnreachable
 from gitfed.model.base import Commit
 
 _FORMAT = "%H%x01%P%x01%cd%x01%an <%ae>%x01%s%x01%b"
-"""What `_info` reads: first what Git writes, then what persons did, who may use the separator."""
+"""What `_info` reads: first what Git writes, then what people wrote, in which the separator may stand."""
 _USUAL = ("main", "master")
 """Default branches of clones that do not tell."""
 _RAW = "--date=raw"  # Git itself gives up on a date before 1970
@@ -69,7 +69,7 @@ class History(Program):
         return "a branch, a tag, or a commit by at least four of its digits"
 
     def has_refs(self) -> bool:
-        """False for a repository into which nobody committed or fetched anything."""
+        """False for a repository into which nothing was committed or fetched."""
         return bool(self.text("for-each-ref", "--count=1"))
 
     def branch_names(self) -> list[str]:
@@ -253,7 +253,7 @@ class History(Program):
 
     def all_changes(self, start: Commit, *, limit: int) -> list[tuple[Commit, list[tuple[str, str]]]]:
         """Commits along first parents from `start` back, each with (path, blob id) of what it changed, "" for what it
-        deleted: for who asks of many files what `last_commits_of` says of one."""
+        deleted: for a caller that asks of many files what `last_commits_of` says of one."""
         raw = self._raw_changes(start, limit)
         commits: list[tuple[Commit, list[tuple[str, str]]]] = []
         parts = iter(raw.split(b"\0"))

@@ -50,7 +50,8 @@ class Objects(Program):
     def __init__(self, path: Path, *, env: Mapping[str, str] | None = None) -> None:
         super().__init__(path, env=env)
         self._listings: OrderedDict[Commit, dict[str, TreeEntry]] = OrderedDict()
-        """The latest ones, newest last: who looks for older versions of many files asks for a few commits in turn."""
+        """The latest ones, newest last: a caller that looks for older versions of many files asks for a few commits in
+        turn."""
         self._merged: tuple[Commit, int, Mapping[str, TreeEntry]] | None = None
         self.brought: set[Commit] = set()
         """Commits of submodules that were allowed and fetched (`submodules.bring`)."""

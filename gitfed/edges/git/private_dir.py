@@ -1,7 +1,7 @@
-"""A Git folder of our own over the objects of somebody else's repository.
+"""A Git folder of our own over the objects of a user's repository.
 
 A repository's configuration can start programs and lead elsewhere: `url.*.insteadOf`, `remote.*.vcs`, `filter.*.clean`,
-`gpg.program`, `core.gitProxy`, `http.proxy` and more, whose names nobody can list because a part of each is free. Git
+`gpg.program`, `core.gitProxy`, `http.proxy` and more, whose names cannot be listed because a part of each is free. Git
 has no switch to leave that file unread. So what could obey it is run in a folder that has none of it: objects, and an
 index if asked for, are the repository's; refs are copies; the configuration is ours, with the few settings of the
 repository that are values and start nothing. The user's own configuration (`~/.gitconfig`) counts as everywhere.

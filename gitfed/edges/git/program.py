@@ -46,14 +46,14 @@ SAFE_CONFIG = (
 )
 SAFE_ENVIRONMENT = {
     "GIT_TERMINAL_PROMPT": "0",
-    "GIT_ASKPASS": "",  # nor is a program asked for a password, whoever names one
+    "GIT_ASKPASS": "",  # nor is a program asked for a password, wherever one is named
     "GIT_OPTIONAL_LOCKS": "0",
     "GIT_ADVICE": "0",
     # Unlike `protocol.allow`, no `protocol.ext.allow` of a repository goes before it.
     "GIT_ALLOW_PROTOCOL": "file:git:http:https:ssh",
     # An object that is missing in a partial clone would be fetched by a command of its configuration.
     "GIT_NO_LAZY_FETCH": "1",
-    # Whoever may push could put another object in the place of a commit, its signature included.
+    # A person who may push could put another object in the place of a commit, its signature included.
     "GIT_NO_REPLACE_OBJECTS": "1",
 }
 _OLDEST = (2, 39)
@@ -72,7 +72,7 @@ class Program:
         self._environment = {**SAFE_ENVIRONMENT, **(env or {})}
         piped = functools.partial(
             _start, path, self._environment, stdin=subprocess.PIPE, stderr=subprocess.DEVNULL
-        )  # nobody would read what it complains of: a full pipe would stop it
+        )  # its complaints would not be read: a full pipe would stop it
         self._objects = CatFile(piped)
         self._lock = threading.Lock()
         self._abroad: dict[subprocess.Popen[bytes], str] = {}

@@ -1,9 +1,9 @@
 """Other repositories: asking what they have, bringing it here, pushing what is ours.
 
-A server may be gone without a word, behind a network that drops packets: then a command ends only by its time limit.
-Whoever waited once for that does not wait again and again (`Silence`): until the server answers a small question in a
-short time, every other command to it fails at once, with the same error. A server that says when to come back is asked
-nothing before that, by whatever command: neither to fetch nor to push.
+A server may be gone without a word, behind a network that drops packets: then a command ends only by its time limit. A
+process that waited once for that does not wait again and again (`Silence`): until the server answers a small question
+in a short time, every other command to it fails at once, with the same error. A server that says when to come back is
+asked nothing before that, by whatever command: neither to fetch nor to push.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from gitfed.model.base import Commit
 _FETCH, _PUSH = "fetch", "push"
 _MOST_TRACED = 1024 * 1024
 _FORGOTTEN = 3600.0
-"""Seconds after which a half-received pack belongs to nobody."""
+"""Seconds after which a half-received pack belongs to no fetch that runs."""
 _QUESTION = 30.0
 """Seconds for a question about refs."""
 _AFTER_SILENCE = 10.0
@@ -50,9 +50,9 @@ class Remote(Tidying):
     def __init__(self, path: Path, *, env: Mapping[str, str] | None = None) -> None:
         super().__init__(path, env=env)
         self.access = Access()
-        """Credentials; whoever opens a repository for a process that has some sets them."""
+        """Credentials; set where a repository is opened for a process that has some."""
         self.remote_command: Callable[[str], AbstractContextManager[None]] = lambda command: contextlib.nullcontext()
-        """Entered around every command to another repository, by whoever counts them."""
+        """Entered around every command to another repository: the metrics count them."""
         self._silent: dict[str, Silence] = {}
         """By URL."""
         self._asked_for_peace: dict[location.Origin, tuple[float, SourceUnreachable]] = {}
@@ -121,7 +121,7 @@ class Remote(Tidying):
         """Push our `ref`; compare-and-swap against `expected` (None: it must not exist there). `commit`: that one,
         wherever our `ref` stands by now.
 
-        Raises StateConflict when somebody else pushed first, SourceUnreachable, SourceError when it is forbidden.
+        Raises StateConflict when another client pushed first, SourceUnreachable, SourceError when it is forbidden.
         """
         lease = f"--force-with-lease={ref}:{expected or ''}"
         try:
@@ -139,7 +139,7 @@ class Remote(Tidying):
         except SourceError as error:
             text = error.message
             if "stale info" in text or "non-fast-forward" in text or "fetch first" in text or "cannot lock ref" in text:
-                raise StateConflict(f"{ref} was pushed to {location.shown(url)} by somebody else") from error
+                raise StateConflict(f"another client pushed {ref} to {location.shown(url)}") from error
             raise
 
     def _ask(self, url: str, command: str, *args: str | None, timeout: float = _QUESTION) -> bytes:

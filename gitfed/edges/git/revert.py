@@ -1,6 +1,6 @@
 """The opposite of a commit, as files: made from objects alone, without a worktree or an index.
 
-A file that nobody touched since goes back to what it was. In one that was changed again both changes are merged, as
+A file that no commit touched since goes back to what it was. In one that was changed again both changes are merged, as
 `git revert` does it; where they overlap nothing is guessed.
 """
 

@@ -1,4 +1,4 @@
-"""Who signed a commit: its signature, checked by `gpg` or `ssh-keygen` against public keys that somebody named.
+"""Who signed a commit: its signature, checked by `gpg` or `ssh-keygen` against public keys that the settings name.
 
 The signature is taken out of the commit here and handed over with exactly what it signs. So neither the repository's
 configuration (`gpg.program`) nor the user's own keys have a say: a signature counts if it is good, its key is one of
@@ -111,7 +111,7 @@ def verify(raw: bytes, keys: Keyring) -> SignatureVerdict:
 def split(raw: bytes) -> tuple[bytes, bytes]:
     """(what is signed, the signature) of a commit. Git: a signature is a header, its lines indented by one space.
 
-    A commit of a SHA-256 repository has it under another name, and whichever header is not its own is signed by nobody.
+    A commit of a SHA-256 repository has it under another name, and a header that is not its own is not signed.
     """
     head, _, message = raw.partition(b"\n\n")
     lines = head.split(b"\n")
@@ -131,7 +131,7 @@ def split(raw: bytes) -> tuple[bytes, bytes]:
             inside = None
             kept.append(line)
     payload = b"\n".join(kept) + b"\n\n" + message
-    # Of two signatures nobody could say which one counts.
+    # Of two signatures it would be open which one counts.
     return payload, b"\n".join(signatures[0]) + b"\n" if len(signatures) == 1 else b""
 
 

@@ -1,8 +1,8 @@
 """Submodules: other repositories inside of one. They are off; a person allows them by URL.
 
-A commit names where a submodule comes from, so whoever may push could make us ask any server. Nothing is contacted but
-what begins with a prefix that was given on the command line. The commit of a submodule is pinned by the one that holds
-it, so its content is as much reviewed, and signed, as the rest.
+A commit names where a submodule comes from, so a person who may push could make us ask any server. Nothing is contacted
+but what begins with a prefix that was given on the command line. The commit of a submodule is pinned by the one that
+holds it, so its content is as much reviewed, and signed, as the rest.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """A branch that a repository may have twice: as its own, and as it was fetched from a remote.
 
-A clone has `refs/remotes/origin/B` and no branch B. Whoever ran `git fetch origin B:B` has both, and from then on a
-plain fetch moves only the first. One definition for everybody who reads such a branch (`standing`): the newer of the
-two counts; where each has commits that the other lacks, what the remote has. And one for everybody who writes it
-(`home`): it is written where those read it who decide, or not at all.
+A clone has `refs/remotes/origin/B` and no branch B. A clone where `git fetch origin B:B` was run has both, and from
+then on a plain fetch moves only the first. One definition for every command that reads such a branch (`standing`): the
+newer of the two counts; where each has commits that the other lacks, what the remote has. And one for every command
+that writes it (`home`): it is written where the daemon reads it, or not at all.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ def home(repository: Repository, name: str, branch: str, *, url: str | None = No
 def pushed(repository: Repository, clone: Path, branch: str) -> None:
     """`clone` has pushed the branch to the origin of `repository`: there it is remembered as after a `git push`.
 
-    Nothing is raised: it is a courtesy to who looks next, and the next fetch brings the same.
+    Nothing is raised: it is a courtesy to the next reader, and the next fetch brings the same.
     """
     with contextlib.suppress(SourceError):
         repository.fetch(str(clone), [f"+refs/heads/{branch}:{tracking_ref(branch)}"])
@@ -132,7 +132,8 @@ def _is_of(repository: Repository, url: str | None) -> bool:
 
 
 def is_in_checkout_alone(repository: Repository, branch: str) -> bool:
-    """Whether a checkout has a branch that its remote was never seen to have: who reads the remote does not find it."""
+    """Whether a checkout has a branch that its remote was never seen to have: a reader of the remote does not find
+    it."""
     return (
         repository.remote_url(_REMOTE) is not None
         and not _is_bare(repository)

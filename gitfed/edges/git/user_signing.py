@@ -75,7 +75,7 @@ def of(repository: Path) -> SigningSetup | None:
 
 
 def of_person(repository: Path, *, needed: bool) -> Callable[[bytes], bytes] | None:
-    """What signs a person's order; None where the person does not sign, and nobody asks for it.
+    """What signs a person's order; None where the person does not sign, and need not.
 
     Raises SourceError where it is `needed` and Git names no key.
     """

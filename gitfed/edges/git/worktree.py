@@ -49,7 +49,7 @@ class WorkTree:
                     elif stat.S_ISREG(status.st_mode):
                         yield self._entry(relative, path.read_bytes(), 0o100644, path)
                 except OSError:
-                    # Listed all the same: whoever needs its content is told that it cannot be read.
+                    # Listed all the same: a reader of its content is told that it cannot be read.
                     yield TreeEntry(relative, f"worktree-{relative}", 0, 0o100644)
 
     def _bounded(self, path: Path, depth: int) -> Path:

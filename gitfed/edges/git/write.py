@@ -82,7 +82,7 @@ class RepositoryWriter(Tidying):
         return Commit(self.run("hash-object", "-t", "commit", "-w", "--stdin", stdin=content).decode().strip())
 
     def _clear_up(self) -> None:
-        """What a failed import leaves behind. Who tries again on a full disk must not fill it further."""
+        """What a failed import leaves behind. Another try on a full disk must not fill it further."""
         for pattern in ("fast_import_crash_*", "objects/pack/tmp_pack_*", "objects/pack/tmp_idx_*"):
             for left in self.path.glob(pattern):
                 with contextlib.suppress(OSError):

@@ -1,6 +1,6 @@
-"""Taking an object over: the managed fields of those who wrote it before become ours.
+"""Taking an object over: the managed fields of earlier writers become ours.
 
-Server-side apply removes a field that we no longer render only if nobody else owns it. An object that kubectl or
+Server-side apply removes a field that we no longer render only if no other manager owns it. An object that kubectl or
 Karmada once wrote by create or replace has an entry of operation *Update* for every field, so nothing would ever go.
 Their entries are merged into ours, once, by a JSON patch bound to the version that was read; the next apply then drops
 what we do not render.

@@ -8,7 +8,7 @@ Update, which a later apply with the same name neither replaces nor removes from
 
 **Update** is a forced apply that names the uid we decided about: if that object is gone, or another has its name, the
 server refuses (409, 422) and the plan looks again. A retained value arrives with the `resourceVersion` it was read
-at, and a 409 means that somebody was faster: again, look again.
+at, and a 409 means that another client was faster: again, look again.
 
 **Adopt** (`work.karmada.io/conflict-resolution: overwrite`, or `Change.adopt`) reads the object, makes the fields of
 earlier writers ours (`adopt`), and applies. Without it an existing foreign object is left alone and the change fails.
@@ -16,7 +16,7 @@ earlier writers ours (`adopt`), and applies. Without it an existing foreign obje
 **Delete** names the uid, in the background; what is gone already is deleted. An object that the plan does not know to
 be ours is refused here once more.
 
-A namespace is deleted when nothing of anybody is left in it, a definition when nobody has an object of its kind
+A namespace is deleted when nothing is left in it, a definition when there is no object of its kind
 (`emptiness`).
 
 **Replace**: a field is immutable, and the template allows deleting and creating again. It is tried only after the
@@ -109,7 +109,7 @@ async def _act(target: ApplyTarget, change: Change) -> ApplyResult:
         return ApplyResult(change.cluster, change.key, "skipped", str(change.reason))
     # Its definition may have been created just before. A deletion has no need to wait for that.
     waits = () if change.action is Action.DELETE or target.dry_run else target.served_after
-    # Of an object that is only known from the inventory nobody knows the version: any serves to delete it.
+    # Of an object that is only known from the inventory the version is unknown: any serves to delete it.
     resource = await wait_served.resource(target.discovery, _kind(change), change.api_version or None, waits)
     if change.action is Action.DELETE:
         return await _delete(target, change, resource)
@@ -159,7 +159,7 @@ async def _exists(target: ApplyTarget, change: Change, resource: Resource, body:
     if change.write.adopt or _annotation(body, CONFLICT_ANNOTATION).lower() == "overwrite":
         return await _adopt(target, change, resource, body, live)
     if change.key[:2] == _NAMESPACE:
-        message = "somebody else made it: it is used as it is"
+        message = "another client made it: it is used as it is"
         return ApplyResult(change.cluster, change.key, "skipped", message, details={"reason": "Exists"})
     return _failed(
         change,
@@ -322,7 +322,7 @@ def _written_by_us(target: ApplyTarget, live: Body) -> bool:
 
 
 def _listed(live: LiveObject) -> bool:
-    """Whether the inventory lists this very object: then it is ours though somebody took its label away."""
+    """Whether the inventory lists this very object: then it is ours though another client took its label away."""
     return live.entry is not None and bool(live.uid) and live.entry.uid == live.uid
 
 

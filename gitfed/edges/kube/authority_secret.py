@@ -1,4 +1,4 @@
-"""A certificate authority in a Secret, for all replicas that serve under it: made once, whoever is first."""
+"""A certificate authority in a Secret, for all replicas that serve under it: made once, by the first of them."""
 
 from __future__ import annotations
 

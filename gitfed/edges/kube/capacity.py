@@ -1,7 +1,7 @@
 """The room of one cluster, watched: all its Nodes, Pods and ResourceQuotas, cut down to a few amounts as they arrive.
 
-Three lists and three watches (`reflect`), without a label: room is what *everybody* leaves. A page of pods is read, cut
-down and forgotten before the next one is asked for, so that a cluster with a hundred thousand pods costs some dozen
+Three lists and three watches (`reflect`), without a label: capacity is what *all* pods leave. A page of pods is read,
+cut down and forgotten before the next one is asked for, so that a cluster with a hundred thousand pods costs some dozen
 megabytes here; an event changes sums by its own amounts (`model.capacity`).
 
 What could not be read is said by `problem`; the last sums stay. Nothing is known before nodes and pods
@@ -27,7 +27,7 @@ from gitfed.model.base import Body
 from gitfed.model.fleet import ClusterCondition, ClusterFacts, NodeFacts, QuotaFacts
 
 KNOWN = "CapacityKnown"
-"""Condition of a cluster whose room somebody asked for. Karmada has none: there, unread room looks like no room."""
+"""Condition of a cluster whose capacity is wanted. Karmada has none: there, unread capacity looks like none."""
 NOT_READ = "not read yet"
 _QUOTAS = "resourcequotas"
 _PAGE = 200
@@ -59,11 +59,11 @@ class Watch:
         wake: reflect.Wake | None = None,
         backoff: Backoff = reflect.BACKOFF,
     ) -> None:
-        """`quotas` False: nobody wants to know of ResourceQuotas."""
+        """`quotas` False: ResourceQuotas are not wanted."""
         self.tally = capacity.Tally()
         self.quotas: dict[tuple[str, str], QuotaFacts] = {}
         self.changes = 0
-        """Goes up with every change: whoever remembers the last one sees whether to look again."""
+        """Goes up with every change: a caller that remembers the last one sees whether to look again."""
         self._session = session
         self._wake = wake or reflect.Wake()
         self._backoff = backoff
@@ -231,7 +231,7 @@ def told(facts: ClusterFacts, room: CapacityReading, *, before: ClusterFacts, no
 
 
 def untold(facts: ClusterFacts) -> ClusterFacts:
-    """The facts of a cluster whose room nobody asked for."""
+    """The facts of a cluster whose capacity is not wanted."""
     return replace(facts, resource_summary=None, nodes=(), quotas=(), conditions=_conditions(facts))
 
 

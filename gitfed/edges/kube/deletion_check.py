@@ -1,9 +1,9 @@
-"""What would go with an object that is to be deleted, whoever's it is: asked before that is done.
+"""What would go with an object that is to be deleted, whichever client made it: asked before that is done.
 
 Deleting a namespace deletes everything in it. So every kind that the cluster serves in namespaces is asked for a few
 objects; what any cluster puts into every namespace does not count. Deleting a definition deletes every object of its
 kind, in all namespaces: it is asked for one. What cannot be read may hold something, and is not deleted. Between this
-look and the deletion somebody may still put something in; a server has no deletion that depends on emptiness, so that
+look and the deletion a client may still put something in; a server has no deletion that depends on emptiness, so that
 moment is kept short and cannot be closed.
 """
 
@@ -28,7 +28,7 @@ _NAMESPACE = Kind("", "Namespace")
 
 
 async def goes_with(session: Session, discovery: Discovery, resource: Resource, key: ObjectKey) -> str:
-    """What the server would delete with an object, said as it stands after `stays: `; "" for nothing that anybody has
+    """What the server would delete with an object, said as it stands after `stays: `; "" for nothing that a user has
     to miss. Raises as `first_left`."""
     if key[:2] == _NAMESPACE:
         left = await first_left(session, discovery, key.name)
@@ -44,7 +44,7 @@ async def goes_with(session: Session, discovery: Discovery, resource: Resource, 
 
 
 async def first_left(session: Session, discovery: Discovery, namespace: str) -> str:
-    """What is in a namespace, or why nobody knows; "" when it is empty. Raises what the session raises for a cluster
+    """What is in a namespace, or why that is unknown; "" when it is empty. Raises what the session raises for a cluster
     that does not answer."""
     resources, complete = await discovery.namespaced()
     if not complete:
@@ -55,7 +55,7 @@ async def first_left(session: Session, discovery: Discovery, namespace: str) -> 
 
 
 async def first_of(session: Session, definition: Body) -> str:
-    """An object of the kind that a CustomResourceDefinition defines, or why nobody knows; "" when there is none."""
+    """An object of the kind that a CustomResourceDefinition defines, or why that is unknown; "" when there is none."""
     spec = definition["spec"]
     version = next((declared["name"] for declared in spec["versions"] if declared.get("served")), None)
     if version is None:
@@ -65,7 +65,7 @@ async def first_of(session: Session, definition: Body) -> str:
         path = f"/apis/{spec['group']}/{version}/{plural}"
         listing: dict[str, Any] = await session.json("GET", path, query={"limit": "1"})
     except errors.ObjectNotFound:
-        return ""  # it is not served (yet): nobody can have made any
+        return ""  # it is not served (yet): no client can have made any
     except (errors.ClusterUnreachable, errors.ClusterBusy, errors.Unauthorized, errors.CredentialsError):
         raise
     except errors.ClusterError as error:

@@ -120,7 +120,7 @@ class Discovery:
         """Read again; callers that wait together share one reading. Raises a ClusterError when the root fails."""
         before = self._reads
         async with self._reading:
-            # Somebody who began after we asked has read what we need.
+            # A task that began after we asked has read what we need.
             if self._reads > before:
                 return
             named, core = await asyncio.gather(

@@ -1,4 +1,4 @@
-"""All objects of a cluster at once, for those who take a cluster over: every kind that can be listed, in pages."""
+"""All objects of a cluster at once, for commands that take a cluster over: every kind that can be listed, in pages."""
 
 from __future__ import annotations
 

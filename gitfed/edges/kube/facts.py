@@ -40,7 +40,7 @@ _PULSE = 1.0
 async def probe(
     session: Session, discovery: Discovery, *, now: datetime, previous: ClusterFacts | None = None
 ) -> ClusterFacts:
-    """The cluster's facts at `now`. A failure of the cluster is a fact; that nobody could ask it is none.
+    """The cluster's facts at `now`. A failure of the cluster is a fact; that it could not be asked is none.
 
     That it does not answer is noticed within `LONGEST` and a second, whenever it stops. Raises CredentialsError, and
     nothing else.
@@ -80,7 +80,7 @@ def _with_ready(before: ClusterFacts, reach: Reach, ready: ClusterCondition, now
 
 
 def _others(before: ClusterFacts, *replaced: ClusterCondition) -> list[ClusterCondition]:
-    """Conditions that somebody else looks after."""
+    """Conditions that other code looks after."""
     types = {condition.type for condition in replaced}
     return [condition for condition in before.conditions if condition.type not in types]
 
@@ -103,7 +103,7 @@ async def _ready(session: Session) -> tuple[Reach, ClusterCondition]:
 
 
 async def _ask(session: Session, path: str, allow: Container[int] = ()) -> ServerAnswer:
-    # Behind requests that nobody answers it would be known far too late that nobody does.
+    # Behind requests without an answer it would be known far too late that none comes.
     return await session.request("GET", path, timeout=LONGEST, allow=allow, accept="*/*", at_once=True)
 
 

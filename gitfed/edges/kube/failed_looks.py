@@ -1,6 +1,6 @@
 """Objects of one cluster that were looked up and gave no answer: whether they are there is unknown until one comes.
 
-They are looked up again here, one after another and with growing pauses while the server fails; whoever plans counts
+They are looked up again here, one after another and with growing pauses while the server fails; a plan counts
 them as unread meanwhile, and not as absent.
 """
 
@@ -37,7 +37,7 @@ class FailedLooks:
             self._changed()
 
     def answered(self, key: ObjectKey) -> None:
-        """It was seen, or is not there, or nobody asks any more."""
+        """It was seen, or is not there, or is not wanted any more."""
         if key in self._keys:
             del self._keys[key]
             self._changed()

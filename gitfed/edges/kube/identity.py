@@ -31,7 +31,7 @@ class ClusterIdentity:
 
 
 async def read(session: Session) -> ClusterIdentity | None:
-    """None: nobody can tell, because we may not look or something else answers there. Raises ClusterError when the
+    """None: unknown, because we may not look or something else answers there. Raises ClusterError when the
     cluster does not answer."""
     try:
         body = await session.json("GET", _PATH, query=_QUERY, timeout=LONGEST)

@@ -3,9 +3,9 @@
 An entry is written *before* its object and removed after the object's deletion was observed, so that a crash between
 any two steps loses nothing: an entry without an object is harmless, an object without an entry is not ours any more.
 
-The inventory belongs to one repository, by its id, and to one leader at a time, by its *term*: whoever rolls out raises
-it first, and who then meets a higher one stops. Every write is bound to the version it was decided on, so two daemons
-cannot overwrite each other; a watch makes the loser notice at once.
+The inventory belongs to one repository, by its id, and to one leader at a time, by its *term*: a process that rolls out
+raises it first, and one that then meets a higher term stops. Every write is bound to the version it was decided on, so
+two daemons cannot overwrite each other; a watch makes the loser notice at once.
 
 Changes are collected: what many workers record while a write is under way goes out together with the next one, one
 write per touched shard. The ConfigMaps and their completeness are `shards`, how entries look as text is
@@ -93,7 +93,7 @@ class Inventory:
         )
 
     def on_change(self, listener: Listener) -> None:
-        """Have the keys told whose entries changed, by us or by somebody else; none: the inventory as a whole did."""
+        """Have the keys told whose entries changed, by us or by another client; none: the inventory as a whole did."""
         self._listeners.append(listener)
 
     def off_change(self, listener: Listener) -> None:
@@ -106,7 +106,7 @@ class Inventory:
     async def read(self, *, expected: int | None = None) -> InventorySnapshot:
         """Read all shards, completely or not at all.
 
-        `expected` is the number of entries that somebody remembers (the state branch, after a restart); without it,
+        `expected` is the number of entries that is remembered (by the state branch, after a restart); without it,
         what this object knew before counts. Raises ClusterError when a shard is missing, broken or of a newer gitfed,
         or when less than half of the expected entries are left. `expected=0` accepts what is there.
         """
@@ -165,15 +165,16 @@ class Inventory:
             )
 
     async def raise_term(self, term: int) -> None:
-        """Become the one who writes here. `term` must be higher than the one in the inventory (`snapshot.term`).
+        """Become the process that writes here. `term` must be higher than the one in the inventory (`snapshot.term`).
 
-        Raises NotOwned when the inventory belongs to another repository, or somebody has raised the term as high.
+        Raises NotOwned when the inventory belongs to another repository, or another process has raised the term as
+        high.
         """
         async with self._writing:
             await self._write_header(term, adopt=False)
 
     async def resign(self) -> None:
-        """Say that nobody writes here any more, if it is we who lead. Raises ClusterError."""
+        """Say that we write here no more, if it is we who lead. Raises ClusterError."""
         async with self._writing:
             header = self._shards.header
             if header is None or header.term != self._term or header.leader != self.leader:
@@ -220,8 +221,8 @@ class Inventory:
     async def outdate(self) -> None:
         """After `raise_term`: make every write of an earlier leader that is still on its way one to an old version.
 
-        The term stands in shard 0 alone. After this, what we know of all shards is all that there is: nobody else's
-        intention arrives later, and so no object of which nobody knows. Raises ClusterError.
+        The term stands in shard 0 alone. After this, what we know of all shards is all that there is: no other
+        process's intention arrives later, and so no object that we do not know of. Raises ClusterError.
         """
         async with self._writing:
             await self._outdate()
@@ -243,7 +244,7 @@ class Inventory:
         raise self._contested()
 
     async def discard(self) -> None:
-        """Delete it: this cluster is nobody's of ours any more. Raises NotOwned, ClusterError."""
+        """Delete it: this cluster is of no fleet of ours any more. Raises NotOwned, ClusterError."""
         async with self._writing:
             self.check_ours()
             await self._shards.delete()
@@ -315,7 +316,7 @@ class Inventory:
                         del self._pending[key]
                 return
             if number != 0:
-                await self._shards.reread(0)  # who wrote here may have raised the term there
+                await self._shards.reread(0)  # the process that wrote here may have raised the term there
             self._take_entries()
             self.check_ours()
         raise self._contested()
@@ -346,7 +347,7 @@ class Inventory:
 
     def _contested(self) -> errors.ClusterError:
         return errors.ObjectConflict(
-            f"cluster {self.cluster}: somebody else keeps writing the inventory", cluster=self.cluster
+            f"cluster {self.cluster}: another client keeps writing the inventory", cluster=self.cluster
         )
 
 
@@ -376,7 +377,7 @@ class _Followed:
         pass
 
     def lost(self, error: errors.GitfedError) -> None:
-        # What was read stays true until somebody says otherwise; whether the cluster answers is asked elsewhere.
+        # What was read stays true until a newer answer says otherwise; whether the cluster answers is asked elsewhere.
         if self.inventory.problem == NOT_READ:
             self.inventory._shards.problem = f"inventory cannot be read: {translate.said(error)}"
             self.inventory._tell(frozenset())

@@ -145,7 +145,7 @@ class LoadSource:
 
 
 class _Lists:
-    """What was listed of one kind, by namespace. A failure is the answer for everybody who asks there."""
+    """What was listed of one kind, by namespace. A failure is the answer to each question there."""
 
     def __init__(self) -> None:
         self.everywhere = False
@@ -163,7 +163,7 @@ class _Lists:
 
     async def fill(self, read: _Read, spaces: Counter[str], *, wide: bool | None = None, always: bool = False) -> None:
         """`spaces`: how many workloads each namespace has that need it. `wide`: whether the whole cluster is listed;
-        None: where that has fewer pages than there are namespaces. `always`: nobody asks one by one."""
+        None: where that has fewer pages than there are namespaces. `always`: there is no asking one by one."""
         if len(spaces) > 1 if wide is None else wide:
             pages = sys.maxsize if wide else min(len(spaces) - 1, _MOST)
             self.everywhere = await self._take(read, _EVERYWHERE, pages, spaces)

@@ -1,11 +1,11 @@
 """The live objects of one cluster as last seen, and what may be concluded from each sight. Asks nothing itself.
 
 `observe` brings the bodies: from lists, watches, single looks and the answers to our own requests, in any order. Here
-the newest wins, ownership is decided from label and inventory, and a body is kept only while somebody needs it.
+the newest wins, ownership is decided from label and inventory, and a body is kept only while a plan needs it.
 
 Judging a body costs more than everything else about it, and a rush (a roll-out whose objects change their status again
-and again) brings more of them than anybody asks for. So while `can_wait` says so, only the newest body of an object is
-kept, and judged when somebody asks for the object, or by `judge_later`.
+and again) brings more of them than any plan asks for. So while `can_wait` says so, only the newest body of an object is
+kept, and judged when the object is asked for, or by `judge_later`.
 """
 
 from __future__ import annotations
@@ -141,7 +141,7 @@ class Sightings:
     def answered(self, key: ObjectKey, body: Body) -> None:
         """One sight of an object that one of our own writes answered.
 
-        Judged also if the write changed nothing: what was seen before anybody knew what it should be was not judged,
+        Judged also if the write changed nothing: what was seen before any plan said what it should be was not judged,
         and would be written again and again. What the watch told first, and was judged, is not.
         """
         seen = self._seen.get(key)
@@ -167,7 +167,7 @@ class Sightings:
             uid=uid,
             resource_version=version,
             ours=labelled and is_listed(entry, uid),
-            # Without the label nobody will tell us of changes, so what was seen must speak for itself.
+            # Without the label no watch will tell us of changes, so what was seen must speak for itself.
             body=body if judged.keep_body or keep_body or not labelled else None,
             matches=judged.matches,
             health=judged.health,
@@ -180,7 +180,7 @@ class Sightings:
             status=judged.status,
         )
         self._seen[key] = live
-        # A status that moved, of an object that is as rendered and as healthy as before, is nobody's business.
+        # A status that moved, of an object that is as rendered and as healthy as before, matters to no plan.
         if seen is None or live.body is not None or live != replace(seen, resource_version=version, status=live.status):
             self._changed(self.cluster, key)
 
@@ -201,7 +201,7 @@ class Sightings:
             self._changed(self.cluster, key)
 
     def forget(self, kind: Kind) -> None:
-        """Nobody asks for this kind any more."""
+        """This kind is not wanted any more."""
         for live in self.of_kind(kind):
             del self._seen[live.key]
             self._changed(self.cluster, live.key)

@@ -45,7 +45,7 @@ class TooLong(errors.ClusterError):
 
 
 class Follower(Protocol):
-    """Who is told. None of these may wait: they run between two events."""
+    """Hears of every event. None of these may wait: they run between two events."""
 
     def listed(self, items: list[Any], version: str) -> None:
         """The whole collection, as it was at that version: bodies, or what `project` made of them."""
@@ -61,13 +61,13 @@ class Follower(Protocol):
 
 
 class Wake:
-    """Cuts pauses short: the cluster is there again, or somebody wants an answer now."""
+    """Cuts pauses short: the cluster is there again, or a person wants an answer now."""
 
     def __init__(self) -> None:
         self._event = asyncio.Event()
 
     def set(self) -> None:
-        # A new event, so that one call wakes everybody who waits now and nobody who comes later.
+        # A new event, so that one call wakes all tasks that wait now and none that comes later.
         self._event.set()
         self._event = asyncio.Event()
 

@@ -68,7 +68,7 @@ class SecretDocument:
         return Written(content, *_version(secret))
 
     async def write(self, content: bytes, before: Written | None) -> Written | None:
-        """As it stands then; None: somebody else wrote since `before`. Raises ClusterError, InputError when it is too
+        """As it stands then; None: another client wrote since `before`. Raises ClusterError, InputError when it is too
         long."""
         packed = zlib.compress(content, 9, wbits=31)
         if len(packed) > _LARGEST:

@@ -42,7 +42,7 @@ class Shards:
     def __init__(self, session: Session, federation: str) -> None:
         self.known: dict[int, Shard] = {}
         self.touched: set[int] = set()
-        """Shards that were read, written or lost since somebody last looked here and emptied it."""
+        """Shards that were read, written or lost since the inventory last looked here and emptied it."""
         self.problem = NOT_READ
         """Why these cannot be relied on; "" when they can."""
         self._session = session
@@ -175,7 +175,8 @@ class Shards:
         except (errors.ObjectConflict, errors.ObjectExists, errors.ObjectNotFound):
             await self.reread(number)
             return False
-        # Bound to the version, the write changed what is known and nothing else, unless somebody changed it on its way.
+        # Bound to the version, the write changed what is known and nothing else, unless an admission webhook changed it
+        # on its way.
         held = stored.get("data") or {}
         as_sent = all(held.get(name) == value for name, value in data.items())
         self.take(number, stored, after if as_sent else None)

@@ -23,6 +23,6 @@ async def review(session: Session, token: str) -> tuple[str, tuple[str, ...]]:
         raise errors.IdentityError("the host cluster does not know the token")
     user = status.get("user")
     if not isinstance(user, dict) or not isinstance(name := user.get("username"), str) or not name:
-        raise errors.IdentityError("the host cluster names nobody for the token")
+        raise errors.IdentityError("the host cluster names no user for the token")
     groups = user.get("groups") or []
     return name, tuple(group for group in groups if isinstance(group, str))

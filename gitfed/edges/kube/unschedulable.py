@@ -2,7 +2,7 @@
 
 The pods are counted by the capacity watch, by the ReplicaSet that owns them (`model.capacity`). Which Deployment that
 is, whether the ReplicaSet is its newest one, and how many of its replicas are ready, is asked here, for those few that
-have such pods, when somebody wants to take replicas back. An older ReplicaSet on its way out counts for nothing
+have such pods, when the descheduler wants to take replicas back. An older ReplicaSet on its way out counts for nothing
 (Karmada: scheduling §5.3, GetUnschedulableReplicas).
 """
 

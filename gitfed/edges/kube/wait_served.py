@@ -1,7 +1,7 @@
 """Waiting for a kind to be served: a definition and its objects are often written within one roll-out.
 
 An API server accepts a CustomResourceDefinition, establishes it a moment later, and serves its kind another moment
-after that. Whoever writes an object in between meets a 404.
+after that. A client that writes an object in between meets a 404.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Runs the Lua scripts of resource interpreters, so that none of them can harm anybody.
+"""Runs the Lua scripts of resource interpreters, so that none of them can do harm.
 
     Lua ──► Worker        a process that is killed when it hangs            (`worker`, `process`, `pipe`)
               └─► Runtime in it: limits on instructions and memory          (`child`, `runtime`, `sandbox/`)

@@ -2,8 +2,9 @@
 
 A script mostly looks at a few members of an object, and to take in all of it costs more than everything else about a
 call. So a body crosses as a map of its plain members; for a map or list in it only the name is given, and
-`sandbox/lazy.lua` asks for it when a script does. A script cannot tell. Nobody has to know the whole body for that, not
-even how large it is: a part that needs much memory is refused, and then the body is taken in at once and whole.
+`sandbox/lazy.lua` asks for it when a script does. A script cannot tell. Neither side has to know the whole body for
+that, not even how large it is: a part that needs much memory is refused, and then the body is taken in at once and
+whole.
 
 What is taken in is one call's own, and the script may change it: no other call sees it.
 """
@@ -90,7 +91,7 @@ class Intake:
         return text.decode("latin-1") if same else None
 
     def value(self, value: Any) -> Any:
-        """A value that nobody is going to ask for again. Raises ScriptError, LuaMemoryError."""
+        """A value that is not asked for again. Raises ScriptError, LuaMemoryError."""
         if not isinstance(value, dict | list | tuple):
             return values.scalar(value)
         text = values.as_json(value)

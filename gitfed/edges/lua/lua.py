@@ -1,7 +1,7 @@
 """What others call: the scripts of one commit, checked and called in the worker process, no call twice.
 
-Answers are remembered by what went in: the worker needs it as JSON anyway. Whoever has the same body in hands again
-remembers the answer by that (`interpret.scripted`).
+Answers are remembered by what went in: the worker needs it as JSON anyway. A caller that has the same body in hands
+again remembers the answer by that body (`interpret.scripted`).
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ processes; answers come one by one, because only so is it known which call a pro
     calls    length of the head, head (JSON), then the arguments of all calls as JSON, one behind the other
     answer   JSON
 
-Arguments are not part of the head, so that nobody has to write a large object again to know it as JSON.
+Arguments are not part of the head, so that a large object is not written again to be known as JSON.
 """
 
 from __future__ import annotations

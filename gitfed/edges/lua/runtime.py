@@ -244,7 +244,7 @@ def _ended(message: str, script: Script, line: int) -> ScriptError:
 
 
 def _said(message: str, script: Script, line: int = 0) -> str:
-    """A message of Lua, beginning with the script's name and a line; our own lines in it help nobody."""
+    """A message of Lua, beginning with the script's name and a line; our own lines in it are of no help."""
     text = utf8(message[:_LONGEST_RAISED]).decode(errors="replace")
     text = re.sub(r"sandbox:\d+: ", "", text)
     if len(text) > _LONGEST_MESSAGE:

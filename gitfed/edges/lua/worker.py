@@ -137,7 +137,7 @@ class Worker:
                         self._forgive(batch.settle(outcome))
                         self._allowance.spend(process.waited())
                         if not self._allowance:
-                            self._end()  # it is at calls that nobody waits for any more
+                            self._end()  # it is at calls whose caller does not wait any more
                             break
                 except (OSError, EOFError) as error:
                     if self._process is not None:

@@ -47,7 +47,7 @@ async def send(target: NotificationTarget, message: Message) -> None:
 
 
 def _settle(answer: asyncio.Future[str], complaint: str) -> None:
-    if not answer.done():  # nobody waited that long
+    if not answer.done():  # the sender did not wait that long
         answer.set_result(complaint)
 
 

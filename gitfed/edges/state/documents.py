@@ -130,7 +130,7 @@ class Documents:
         return state_answers.Answers(blob_by_name, self._load)
 
     def top(self, commit: Commit, blob: str) -> Any:
-        """`state.yaml`. Raises StateError when it is no document: without it nobody knows what was ordered."""
+        """`state.yaml`. Raises StateError when it is no document: without it what was ordered is unknown."""
         try:
             return self._load(blob)
         except InputError as error:

@@ -1,7 +1,7 @@
 """The facts branch: what was observed of the clusters, one canonical YAML file per cluster.
 
-Whoever plans without credentials for any cluster (a pull request's check, a laptop) reads facts from here, and the
-daemon decides from what it wrote here: so a preview, the decision and a replay see the same numbers. One commit per
+A command that plans without credentials for any cluster (a pull request's check, a laptop) reads facts from here, and
+the daemon decides from what it wrote here: so a preview, the decision and a replay see the same numbers. One commit per
 write, pushed with compare-and-swap. What is written is derived data: of two writers one loses, reads and goes on.
 
 Facts change all the time, and old ones are worth little. So the branch begins anew, with one commit that has no parent,
@@ -58,7 +58,7 @@ class FactsSnapshot:
     commit: Commit | None = None
     when: datetime | None = None
     facts: Mapping[ClusterName, ClusterFacts] = field(default_factory=dict)
-    """As they read from the branch, which is what everybody else reads."""
+    """As they read from the branch, which is what every other reader gets."""
     contents: Mapping[str, bytes] = field(default_factory=dict)
     since: datetime | None = None
     """The time of the branch's first commit."""

@@ -62,7 +62,7 @@ class StateFile:
     def unfinished(self) -> dict[str, frozenset[str]]:
         """Of each cluster what was not written there, as `clusters.<name>.unfinished` lists it.
 
-        A cluster that was away holds the commit before, and nobody knows what of this one it lacks: "*".
+        A cluster that was away holds the commit before, and what of this one it lacks is unknown: "*".
         """
         unfinished_by_cluster = {}
         for name, result in self.results.items():
@@ -162,7 +162,7 @@ def _results(value: object) -> dict[str, Mapping[str, Any]]:
 
 
 def _time(text: object) -> datetime:
-    """Raises ValueError. Without an offset it is UTC: who writes by hand forgets it."""
+    """Raises ValueError. Without an offset it is UTC: a person who writes by hand forgets it."""
     when = datetime.fromisoformat(str(text))
     try:
         return when.astimezone(UTC) if when.tzinfo else when.replace(tzinfo=UTC)

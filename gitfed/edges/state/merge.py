@@ -3,7 +3,7 @@
 While the daemon decides, a person may push an order (`gitfed suspend`, a task edited by hand) to the same files. What
 only one of them changed is kept as that one left it, down to a single member or list item; what both changed at the
 same place is the person's. So no order is lost, and no task that the order does not speak of: a task that is forgotten
-leaves a copy behind that nobody knows of.
+leaves a copy behind that no decision names.
 
 This holds for orders. Another *engine* that wrote meanwhile decided for the fleet as it is now, without knowing ours:
 then only its word counts. Fetching and pushing is `state`'s business.
@@ -22,7 +22,7 @@ from gitfed.text import canonical, emit, yaml
 
 _AGAIN: Final = "refs/gitfed/state/again"
 _MOST: Final = 10_000
-"""Commits on one side since the two parted. Who was away for longer has nothing to say."""
+"""Commits on one side since the two parted. A daemon that was away for longer has nothing to say."""
 _IDENTITIES: Final = (
     ("fromCluster",),  # an eviction task
     ("of", "scheduling"),  # a suspension
@@ -119,7 +119,8 @@ def value(base: Any, ours: Any, theirs: Any) -> Any:
 
 
 def _items(base: Any, ours: Any, theirs: Any) -> Any:
-    """Of lists, one of which may be gone: who took away the only item knew nothing of one that was added."""
+    """Of lists, one of which may be gone: the writer that took away the only item knew nothing of one that was
+    added."""
     lists = [side if isinstance(side, list) else [] for side in (base, ours, theirs)]
     identity = _identity([item for items in lists for item in items])
     merged = list(_members(*(dict(_named(items, identity)) for items in lists)).values())

@@ -282,9 +282,9 @@ async def test_people_open_no_stream(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("named", "message"),
     [
-        ([], "the agent asks its cluster for nobody but a caller of the hub, and none is named"),
+        ([], "the agent asks its cluster only for callers of the hub, and the request names none"),
         ([("Impersonate-User", "ann"), ("Impersonate-Group", "shop"), ("Impersonate-Group", "system:masters")],
-         "the agent acts for nobody as system:masters"),
+         "the agent acts for no caller as system:masters"),
     ],
     ids=["nobody", "as an administrator"],
 )  # fmt: skip

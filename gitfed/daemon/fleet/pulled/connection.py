@@ -61,7 +61,7 @@ class AgentConnection:
 
     def may_attach(self, instance: str, holding: Holding = BY_ITSELF) -> None:
         """Raises LinkError while another agent of this name is connected, or this process leads no more. Of a pool's
-        members the one comes in that got the Lease last: who held it before may have noticed nothing yet."""
+        members the one comes in that got the Lease last: the holder before may have noticed nothing yet."""
         if self._ended:
             raise errors.LinkError(_ANOTHER_LEADS)
         if self._link is not None and instance != self._known.instance:
@@ -119,7 +119,7 @@ class AgentConnection:
         await self.ask("stream", key, patience)
 
     def say(self, what: str, about: Any = None) -> None:
-        """Ask, and wait for no answer: who is away hears nothing, and needs not to."""
+        """Ask, and wait for no answer: an agent that is away hears nothing, and need not."""
 
         async def asking() -> None:
             with suppress(errors.LinkError):
@@ -135,7 +135,7 @@ class AgentConnection:
             self._begin(link.close(error))
 
     def abandon(self) -> None:
-        """Somebody else leads: nothing more is told, and nothing that is heard counts."""
+        """Another daemon leads: nothing more is told, and nothing that is heard counts."""
         self._ended = True
         self.cut(errors.LinkError(_ANOTHER_LEADS))
 

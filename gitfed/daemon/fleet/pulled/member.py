@@ -4,7 +4,7 @@ process cannot reach it (`syncMode: Pull`), or that member of a pool which holds
 What is told to the agent is its `slice`; what it tells is kept here, as last heard, and answers what the engine asks.
 So everything here returns at once, and an agent that misbehaves can say wrong things about its own cluster only.
 
-An agent may be away for the length of a lease without anybody noticing: a hub that restarts, a network that breaks
+An agent may be away for the length of a lease without any effect: a hub that restarts, a network that breaks
 for a moment. After that the cluster is unknown (Karmada: ClusterStatusUnknown), as a push cluster that does not answer.
 """
 
@@ -164,7 +164,7 @@ class PulledMember:
 
     @property
     def is_followed(self) -> bool:
-        """Whether its agent was heard within a lease, and this process is who listens to it."""
+        """Whether its agent was heard within a lease, and this process listens to it."""
         return self._heard_at is not None and not self._was_lost and not self.agent.ended
 
     @property
@@ -207,8 +207,8 @@ class PulledMember:
         never = self._heard_at is None
         reason = "ClusterStatusNeverUpdated" if never else "ClusterStatusUnknown"
         pool = self.cluster.pool
-        nobody = f"no member of pool {pool} has held it" if pool else "its agent has been silent"
-        message = self._not_yet if never else f"{nobody} for {self.lease:g} s"
+        silent = f"no member of pool {pool} has held it" if pool else "its agent has been silent"
+        message = self._not_yet if never else f"{silent} for {self.lease:g} s"
         ready = ClusterCondition("Ready", "Unknown", reason, message)
         others = [condition for condition in self.facts.conditions if condition.type != "Ready"]
         conditions = facts.dated([ready, *others], self.facts, self._upward.now())

@@ -147,7 +147,7 @@ class Reports:
             self.entries[key] = entry
         else:
             self.entries.pop(key, None)
-        # A status that moved, of an object that is as rendered and as healthy as before, is nobody's business.
+        # A status that moved, of an object that is as rendered and as healthy as before, matters to no plan.
         if before is None or live.body is not None or _SAID(live) != _SAID(before):
             news.objects.append(key)
 
@@ -166,7 +166,7 @@ class Reports:
         else:
             self.done[key] = over.id
         self.done_changes += 1
-        # To who begins now, what is over was told already: by another process, in another log.
+        # Of what was over when this process began nothing is told: the process before has logged it.
         if not first or over.left:
             news.over.append((key, over))
 

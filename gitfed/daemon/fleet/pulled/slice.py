@@ -67,7 +67,7 @@ def _wanted_text(digest: str, binding: str, replicas: int | None, origin: Origin
 
 
 def _shared_task(task: Task) -> tuple[Task, bytes]:
-    """The task, and as it is told. What nobody has yet many clusters are told alike."""
+    """The task, and as it is told. Where no cluster has the object yet, many are told the same."""
     return _alike(task) if task.seen is None else (task, replica.text_of(values.TASKS.json(task)))
 
 

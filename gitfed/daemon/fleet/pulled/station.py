@@ -89,7 +89,7 @@ class PulledStation:
 
     def _believe(self, services: Iterable[ObjectKey]) -> None:
         for service in services:
-            # What was dispatched goes no further, and of others nobody asked.
+            # What was dispatched goes no further, and others were not asked for.
             collected = tuple(
                 own_slice for own_slice in self._reports.slices_of(service) if slices.is_collected(own_slice)
             )

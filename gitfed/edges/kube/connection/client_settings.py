@@ -75,7 +75,7 @@ class ClientSettings:
 
 
 def _load(context: ssl.SSLContext, certificate: bytes, key: bytes) -> None:
-    """OpenSSL reads a key from a file alone: from one that nobody else may read, and that is gone at once."""
+    """OpenSSL reads a key from a file alone: from one that no other user may read, and that is gone at once."""
     with tempfile.TemporaryDirectory(prefix="gitfed-") as folder:
         files = Path(folder, "tls.crt"), Path(folder, "tls.key")
         for file, content in zip(files, (certificate, key), strict=True):

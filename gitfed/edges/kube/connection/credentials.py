@@ -78,10 +78,10 @@ class ClusterConnection:
 
 
 def check_acts_as_itself(connection: ClusterConnection) -> None:
-    """Raises CredentialsError for a way on which gitfed is taken for somebody else: it could not act as callers."""
+    """Raises CredentialsError for a way on which gitfed is taken for another user: it could not act as callers."""
     if connection.headers:
         raise errors.CredentialsError(
-            f"cluster {connection.cluster}: {connection.source} acts as somebody else, so it cannot act as callers",
+            f"cluster {connection.cluster}: {connection.source} acts as another user, so it cannot act as callers",
             cluster=connection.cluster,
             hint="a context of its own for gitfed, without `as`",
         )

@@ -1,4 +1,4 @@
-"""A bearer token in a file that somebody renews: a mounted Secret, a pod's service account."""
+"""A bearer token in a file that is renewed from outside: a mounted Secret, a pod's service account."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ _IMMUTABLE = re.compile(r"immutable|updates to .* are forbidden|may not (?:be )?
 _TAKEN = re.compile(r"already allocated|provided (?:port|IP) is (?:already allocated|not in)|cannot allocate", re.I)
 _DENIED = re.compile(r"admission webhook", re.I)
 _LONGEST = 800
-"""Characters of a server's text that we pass on: one that quotes a whole object helps nobody."""
+"""Characters of a server's text that we pass on: one that quotes a whole object is of no help."""
 
 
 def failure(
@@ -119,7 +119,7 @@ def broken(cluster: str, what: str) -> errors.ClusterError:
 
 
 def of_taking_in(cluster: str, error: Exception) -> errors.ClusterError:
-    """The exception for what failed while an answer was taken in. One that nobody foresaw counts as the cluster's: no
+    """The exception for what failed while an answer was taken in. An unforeseen one counts as the cluster's: no
     API server gives such an answer. Raises other errors of ours as they are."""
     if isinstance(error, errors.ClusterError):
         return error
@@ -146,7 +146,7 @@ def said(error: errors.GitfedError) -> str:
 def level(error: errors.GitfedError, before: str) -> int:
     """At which the log gets a failure that is tried again for as long as it lasts; `before`: what it was told last.
 
-    That a cluster gives no answer is no news of each thing that is asked of it: who judges its health says it once.
+    That a cluster gives no answer is no news of each thing that is asked of it: the probe of its health says it once.
     """
     repeated = isinstance(error, errors.ClusterUnreachable) or said(error) == before
     return logging.DEBUG if repeated else logging.INFO
@@ -159,7 +159,7 @@ def is_gone(error: errors.ObjectNotFound) -> bool:
 
 def is_permanent(error: errors.ClusterError) -> bool:
     """Whether the object itself is refused. What a quota or an admission rule forbids (403), or a webhook denies, may
-    be allowed a moment later; so may a port or an address that somebody else has now."""
+    be allowed a moment later; so may a port or an address that another object has now."""
     if not isinstance(error, errors.ObjectInvalid) or error.status not in (400, 422):
         return False
     return _TAKEN.search(error.message) is None and _DENIED.search(error.message) is None
@@ -182,7 +182,7 @@ def _status_body(data: bytes) -> Mapping[str, Any]:
 
 
 def _plain(data: bytes) -> str:
-    """An answer that is no Status. Pages of proxies are markup that nobody wants in a message."""
+    """An answer that is no Status. Pages of proxies are markup, which has no place in a message."""
     text = data[: 4 * _LONGEST].decode("utf-8", "replace").strip()
     return "" if text.startswith(("<", "{")) else text
 

@@ -2,13 +2,13 @@
 
 Kubernetes: client-go's leader election. A candidate takes a lock that is free, given back, or was not renewed for as
 long as it counts, as *seen by that candidate's own clock* since the last change: clocks of two machines are never
-compared. Who cannot renew within the deadline stops before the lock runs out. All this is `kubernetes.aio`'s; here the
-library is given locks that are not its own, and four habits of it are mended: a failure to reach the lock ends
-nothing, who sees that another holds the lock stops at once, a leader that stops in good order gives it back, and the
-deadline counts from the last renewal that is known to have worked, by a clock that nobody can set. (The library looks
-at the wall clock, and only between two attempts: one that hangs in a cut network would lead beyond its lease.)
+compared. A leader that cannot renew within the deadline stops before the lock runs out. All this is `kubernetes.aio`'s;
+here the library is given locks that are not its own, and four habits of it are mended: a failure to reach the lock ends
+nothing, one that sees another holder of the lock stops at once, one that stops in good order gives it back, and
+the deadline counts from the last renewal that is known to have worked, by a clock that cannot be set. (The library
+looks at the wall clock, and only between two attempts: one that hangs in a cut network would lead beyond its lease.)
 
-An election says who *should* write, and `fence` ends every write with the lead. That nobody else *can* is the
+An election says who *should* write, and `fence` ends every write with the lead. That no other process *can* is the
 inventory's `term` and the state branch's compare-and-swap.
 """
 
@@ -84,7 +84,7 @@ class Election:
 
     @property
     def holder(self) -> str:
-        """Who leads, as last seen; "": nobody."""
+        """Who leads, as last seen; "": no process."""
         return self._lock.holder
 
     async def win(self) -> None:
@@ -107,7 +107,7 @@ class Election:
             await asyncio.gather(*ends, return_exceptions=True)
 
     async def resign(self) -> None:
-        """Give the lock back, if it is ours, so that nobody has to wait until it runs out."""
+        """Give the lock back, if it is ours, so that no candidate has to wait until it runs out."""
         await self._lock.give_back()
 
 

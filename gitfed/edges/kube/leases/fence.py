@@ -3,13 +3,13 @@
 The election extends the time with each renewal; each session asks before it writes, and cuts off a write that is still
 under way when the time is over. That is the renew deadline, counted from when the last renewal was *sent*, so it ends
 before a rival may take the lock: between the two lies the time that a stalled process and its kernel get to let go.
-A kernel goes on sending for minutes what nobody acknowledged, even after the process has closed the connection; of a
+A kernel goes on sending for minutes what was not acknowledged, even after the process has closed the connection; of a
 write it must not, so its sockets give up when the lock runs out, and drop what is left when they are closed.
 
-What a server has already taken in cannot be taken back: it is told that nobody waits for the answer any more. What it
+What a server has already taken in cannot be taken back: it is told that the answer is not awaited any more. What it
 stores all the same is the next leader's to see, and to put right.
 
-Time is that of the machine, suspended or not, where the system tells it; nobody can set it.
+Time is that of the machine, suspended or not, where the system tells it; it cannot be set.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _T = TypeVar("_T")
 
 
 def clock() -> float:
-    """Seconds; they pass while the machine is suspended, and whoever sets the wall clock changes nothing."""
+    """Seconds; they pass while the machine is suspended, and setting the wall clock changes nothing."""
     return time.clock_gettime(time.CLOCK_BOOTTIME) if hasattr(time, "CLOCK_BOOTTIME") else time.monotonic()
 
 
@@ -42,7 +42,7 @@ def lead_is_over(what: str) -> errors.GitfedError:
 
 
 class Fence:
-    """`grace`: seconds from the end of this process's time until somebody else may take over. `over` makes the error
+    """`grace`: seconds from the end of this process's time until another process may take over. `over` makes the error
     from what becomes of a write that comes too late."""
 
     def __init__(self, grace: float, over: Callable[[str], errors.GitfedError] = lead_is_over) -> None:
@@ -86,7 +86,7 @@ class Fence:
             if writing.cancel():
                 await asyncio.wait({writing})
             if not writing.cancelled():
-                writing.exception()  # nobody else asks for it
+                writing.exception()  # no other task asks for it
 
     def open_socket(self, address: tuple[Any, ...]) -> socket.socket:
         """For a connection on which writes go out. `address` is one of `socket.getaddrinfo`."""

@@ -53,7 +53,7 @@ class LeaseLock:
         return lead_of(lease)
 
     async def write(self, lead: Lead) -> bool:
-        """Store it if nobody wrote since `read`. Raises ClusterError."""
+        """Store it if no other process wrote since `read`. Raises ClusterError."""
         before = self._read
         body = body_of(self._name, lead, before)
         try:
@@ -66,7 +66,7 @@ class LeaseLock:
         return True
 
     async def tell(self) -> None:
-        """Have who leads look at the repository: they read the lock every other second. Who leads stays as it is; a
+        """Have the leader look at the repository: it reads the lock every other second. The leader stays as it is; a
         renewal at the same moment is tried again by them. Raises ClusterError."""
         for _ in range(_ATTEMPTS):
             lease = await self._session.json("GET", f"{self._folder}/{self._name}")

@@ -53,7 +53,7 @@ class SharedLeases:
     async def write(
         self, name: str, lead: Lead, before: LeaseRecord | None, annotations: Mapping[str, str] | None = None
     ) -> LeaseRecord | None:
-        """None: somebody wrote or deleted it since it was read."""
+        """None: another member wrote or deleted it since it was read."""
         body = lease.body_of(name, lead, before.body if before is not None else None)
         key, value = self._label
         metadata = dict(body["metadata"])
@@ -69,7 +69,7 @@ class SharedLeases:
             return None
 
     async def delete(self, record: LeaseRecord) -> None:
-        """Unless somebody wrote it since."""
+        """Unless another member wrote it since."""
         condition = {"uid": record.body["metadata"].get("uid"), "resourceVersion": record.version}
         options = {"apiVersion": "v1", "kind": "DeleteOptions", "preconditions": condition}
         try:
