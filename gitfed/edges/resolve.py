@@ -1,7 +1,7 @@
 """Names for aiohttp's connections: resolved to the addresses that may be contacted (`address`), and to no others.
 
 The answer is what is connected to, so a name cannot stand for another machine a moment later. A literal address never
-comes to a resolver: `edges.http` looks at it where its socket is opened. A caller with a URL may ask `check_host` before.
+comes to a resolver: `edges.http` looks at it where its socket is opened. A caller with a URL may ask `check_host`.
 """
 
 from __future__ import annotations
@@ -34,16 +34,16 @@ class Checked(abc.AbstractResolver):
 
 
 class Inline(abc.AbstractResolver):
-    """Looks a name up while the loop waits: for one with nobody else to serve. The usual way leaves a thread behind
+    """Looks a name up while the loop waits: for one with nothing else to serve. The usual way leaves a thread behind
     that a program waits for at its end, as long as the look-up takes."""
 
     async def resolve(
         self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
     ) -> list[abc.ResolveResult]:
-        found = socket.getaddrinfo(host, port, family=family, type=socket.SOCK_STREAM)
+        looked_up = socket.getaddrinfo(host, port, family=family, type=socket.SOCK_STREAM)
         return [
             abc.ResolveResult(hostname=host, host=str(at[0]), port=port, family=kind, proto=protocol, flags=0)
-            for kind, _, protocol, _, at in found
+            for kind, _, protocol, _, at in looked_up
         ]
 
     async def close(self) -> None:
