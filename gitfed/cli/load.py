@@ -49,6 +49,8 @@ class CommandSession:
 
     given: Inputs
     credentials: Credentials = field(default_factory=Credentials)
+    server: Server | None = None
+    """The hub through whose doors the clusters are read; None: by the credentials."""
     _opened: inputs.Opened | None = None
     _read: inputs.ReadCommit | None = None
 
@@ -91,7 +93,7 @@ class CommandSession:
         """Facts, and with `--live` (or `live`) what is in the clusters."""
         if not (self.given.live if live is None else live):
             return fleet_inputs.fleet(self.opened, self.repo, self.given.fleet)
-        seen = observe(self.repo, self.given, self.credentials)
+        seen = self.observe()
         if self.given.fleet is None:
             return self._completed(seen)
         named = given_files.fleet(self.given.fleet, self.repo)
@@ -100,10 +102,42 @@ class CommandSession:
     def observed(self) -> FleetSnapshot:
         """Facts as `fleet` finds them, and what is in the clusters when their credentials resolve (`gitfed plan`)."""
         known = self.fleet()
-        if known.live is not None or not reachable(self.repo, self.given, self.credentials):
+        if known.live is not None or not (self.server is not None or self._has_a_way):
             return known
-        seen = observe(self.repo, self.given, self.credentials)
+        seen = self.observe()
         return seen if known.facts.source == "assumed" else FleetSnapshot(known.facts, known.clusters, seen.live)
+
+    def observe(self, *, capacity: bool | None = None) -> FleetSnapshot:
+        """Read the clusters. Imported here: only commands that touch one pay for a client and an event loop."""
+        import asyncio
+
+        from gitfed.daemon import wiring
+
+        wired = self.wired(check=True)
+        return asyncio.run(wiring.observe(self.repo, wired, capacity=capacity, count=progress.of_command().count))
+
+    def wired(self, *, check: bool = False) -> wiring.DaemonOptions:
+        """How the clusters are reached. `check`: ask the hub first whether it is there. Raises UsageError, InputError,
+        HubError, HubUnreachable."""
+        wired = wiring_options(self.given, self.credentials)
+        if self.server is None:
+            return wired
+        from gitfed.cli import door_ways
+
+        url, who = caller(self.server, self.credentials)
+        if check:
+            door_ways.check(url, who)
+        return replace(wired, through_doors=door_ways.ways(url, who))
+
+    @property
+    def _has_a_way(self) -> bool:
+        """Whether there are credentials for any declared cluster. Nothing is asked of a cluster."""
+        if not kubeconfig_paths(self.credentials) and self.credentials.credentials_dir is None:
+            return False
+        from gitfed.daemon import wiring
+
+        wired = self.wired()
+        return any(wiring.has_credentials(wired, cluster) for cluster in self.repo.clusters.values())
 
     def _completed(self, seen: FleetSnapshot) -> FleetSnapshot:
         """With what the facts branch says of clusters that nobody could ask, for want of credentials."""
@@ -124,7 +158,11 @@ class CommandSession:
         """The plan as an apply would carry it out: what holds something of others is not deleted (asks its cluster)."""
         if fleet.live is None or not any(retained_objects.may_be_in_use(one) for one in plan.changes or ()):
             return plan
-        return retained_objects.with_in_use(plan, in_use(self.repo, self.given, self.credentials, plan))
+        import asyncio
+
+        from gitfed.daemon import wiring
+
+        return retained_objects.with_in_use(plan, asyncio.run(wiring.in_use(self.repo, self.wired(), plan)))
 
     def declared(self, plan: Plan) -> tuple[Declaration, ...]:
         """What is declared otherwise than in the commit that was applied last, and no object of the plan shows."""
@@ -159,33 +197,6 @@ def tell_read(opened: inputs.Opened) -> None:
     for _, text in sorted(opened.told.items()):
         if text:
             note(text)
-
-
-def reachable(repo: RepoSnapshot, given: Inputs, credentials: Credentials) -> bool:
-    """Whether there are credentials for any declared cluster. Nothing is asked of a cluster."""
-    if not kubeconfig_paths(credentials) and credentials.credentials_dir is None:
-        return False
-    from gitfed.daemon import wiring
-
-    options = wiring_options(given, credentials)
-    return any(wiring.has_credentials(options, cluster) for cluster in repo.clusters.values())
-
-
-def observe(repo: RepoSnapshot, given: Inputs, credentials: Credentials) -> FleetSnapshot:
-    """Read the clusters. Imported here: only commands that touch a cluster pay for a client and an event loop."""
-    import asyncio
-
-    from gitfed.daemon import wiring
-
-    return asyncio.run(wiring.observe(repo, wiring_options(given, credentials), count=progress.of_command().count))
-
-
-def in_use(repo: RepoSnapshot, given: Inputs, credentials: Credentials, plan: Plan) -> retained_objects.InUse:
-    import asyncio
-
-    from gitfed.daemon import wiring
-
-    return asyncio.run(wiring.in_use(repo, wiring_options(given, credentials), plan))
 
 
 def wiring_options(given: Inputs, credentials: Credentials) -> wiring.DaemonOptions:

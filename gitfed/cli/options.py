@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -153,10 +153,17 @@ _CREDENTIALS = (
            help="Folder of mounted Secrets: NAMESPACE/NAME/token, …/caBundle."),
     ALLOW_EXEC,
 )  # fmt: skip
-_SERVER = (
-    option("--server", metavar="URL", default="",
-           help="Ask the hub at https://HOST:PORT in place of a repository. Who asks: one of the files below, or the "
-           "context of --kubeconfig that is for it."),
+_WHO_ASKS = "Who asks: one of the files below, or the context of --kubeconfig that is for it."
+_WHICH_HUB = option("--server", metavar="URL", default="",
+                    help=f"Ask the hub at https://HOST:PORT in place of a repository. {_WHO_ASKS}")  # fmt: skip
+_WHICH_HUB_OR_DOORS = option(
+    "--server", metavar="URL", default="",
+    help=f"Ask the hub at https://HOST:PORT in place of a repository; with --live read the clusters through its doors. "
+    f"{_WHO_ASKS}")  # fmt: skip
+_WHOSE_DOORS = option(
+    "--server", metavar="URL", default="",
+    help=f"Read clusters through the doors of the hub at https://HOST:PORT, pulled ones too. {_WHO_ASKS}")  # fmt: skip
+_HOW_TO_ASK = (
     option("--context", metavar="NAME", default="", shell_complete=complete.contexts,
            help="The context of --kubeconfig that says where the hub is, and who asks."),
     option("--certificate-authority", type=Files(exists=True, dir_okay=False), metavar="FILE",
@@ -173,8 +180,9 @@ _HUB_KUBECONFIG = option(
     metavar="FILE",
     help="kubeconfig with a context for the hub, as gitfed kubeconfig prints it.  [default: KUBECONFIG]",
 )
-_OF_A_REPOSITORY = ("repo", "git_credentials", "submodules", "rev", "worktree", "fleet", "decisions", "now", "live",
-                    "credentials_dir", "allow_exec_credentials")  # fmt: skip
+_OWN_WAYS = ("credentials_dir", "allow_exec_credentials")
+_OF_A_REPOSITORY = ("repo", "git_credentials", "submodules", "rev", "worktree", "fleet", "decisions", "now",
+                    *_OWN_WAYS)  # fmt: skip
 
 
 def source(command: Command) -> Command:
@@ -210,12 +218,23 @@ def credentials_to_keep(command: Command) -> Command:
 
 def server(command: Command) -> Command:
     """--server, --context, --certificate-authority, … → `server: Server | None`; for commands with `credentials`."""
-    return gathered(command, "server", _SERVER, _server)
+    return gathered(command, "server", (_WHICH_HUB, *_HOW_TO_ASK), _server)
+
+
+def server_or_doors(command: Command) -> Command:
+    """The same for commands that have --live: with it the hub is one whose doors lead into the clusters."""
+    return gathered(command, "server", (_WHICH_HUB_OR_DOORS, *_HOW_TO_ASK), _server)
+
+
+def doors(command: Command) -> Command:
+    """The same for commands that read a repository in any case, and clusters through the hub's doors. What the
+    environment says counts with --live only."""
+    return gathered(command, "server", (_WHOSE_DOORS, *_HOW_TO_ASK), _doors)
 
 
 def server_alone(command: Command) -> Command:
     """The same with --kubeconfig, for commands that ask no cluster."""
-    return gathered(command, "server", (*_SERVER, _HUB_KUBECONFIG), _server)
+    return gathered(command, "server", (_WHICH_HUB, *_HOW_TO_ASK, _HUB_KUBECONFIG), _server)
 
 
 _CHOICES: dict[str, Any] = {"type": click.Choice(["auto", "always", "never"]), "default": "auto",
@@ -260,34 +279,57 @@ def _inputs(given: Mapping[str, Any]) -> Inputs:
     return Inputs(**given)
 
 
+_FILES = ("certificate_authority", "client_certificate", "client_key", "token_file")
+
+
 def _server(given: Mapping[str, Any]) -> Server | None:
     """None: the repository is read. What is typed beats the environment: `gitfed get clusters --repo .` means the
     repository also where GITFED_SERVER is set."""
     context = click.get_current_context()
-    typed = {
-        name for name in context.params if context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE
-    }
-    files = ("certificate_authority", "client_certificate", "client_key", "token_file")
-    if not given["server"] and not given["context"]:
-        for name in files:
-            if name in typed:
-                raise click.UsageError(f"--{name.replace('_', '-')} is about a hub: --server says where it is")
+    if context.params.get("live"):
+        return _doors(given)
+    if not _is_named(given):
         return None
-    for name in _OF_A_REPOSITORY:
-        if name in typed:
-            if not typed & {"server", "context"}:
-                return None
-            raise click.UsageError(f"--{name.replace('_', '-')} is about a repository: a hub has its own (--server)")
+    for name in _typed(_OF_A_REPOSITORY):
+        if not _typed(("server", "context")):
+            return None
+        raise click.UsageError(f"--{name.replace('_', '-')} is about a repository: a hub has its own (--server)")
+    return _hub(given)
+
+
+def _doors(given: Mapping[str, Any]) -> Server | None:
+    """None: clusters are reached by the caller's own credentials."""
+    context = click.get_current_context()
+    typed = _typed(("server", "context"))
+    if not _is_named(given) or not (typed or context.params.get("live")):
+        return None
+    for name in _typed(_OWN_WAYS):
+        if not typed:
+            return None
+        raise click.UsageError(f"--{name.replace('_', '-')} is for clusters that are reached without a hub (--server)")
+    return _hub(given)
+
+
+def _is_named(given: Mapping[str, Any]) -> bool:
+    """Whether a hub is. Raises UsageError where something is said of one that is not."""
+    if given["server"] or given["context"]:
+        return True
+    for name in _typed(_FILES):
+        raise click.UsageError(f"--{name.replace('_', '-')} is about a hub: --server says where it is")
+    return False
+
+
+def _hub(given: Mapping[str, Any]) -> Server:
+    typed = _typed(("server", "context"))
     url = "" if "context" in typed and "server" not in typed else given["server"]
-    return Server(
-        url,
-        given["context"],
-        given[files[0]],
-        given[files[1]],
-        given[files[2]],
-        given[files[3]],
-        given.get("kubeconfig"),
-    )
+    files = [given[name] for name in _FILES]
+    return Server(url, given["context"], files[0], files[1], files[2], files[3], given.get("kubeconfig"))
+
+
+def _typed(names: Iterable[str]) -> list[str]:
+    """Those of these parameters that stand on the command line."""
+    context = click.get_current_context()
+    return [name for name in names if context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE]
 
 
 def _credentials(given: Mapping[str, Any]) -> Credentials:

@@ -31,6 +31,8 @@ from gitfed.documents import bindings, facts
 from gitfed.edges import files, git, leader_ref, pod
 from gitfed.edges.git import signing_key, tracking
 from gitfed.edges.kube.connection import credentials
+from gitfed.edges.kube.connection.credentials import ClusterConnection
+from gitfed.edges.kube.connection.looking import LookingSession
 from gitfed.edges.kube.connection.session import Relay, Session
 from gitfed.edges.kube.leases import election, lease
 from gitfed.edges.state import facts_branch, state
@@ -48,6 +50,9 @@ from gitfed.reading.state_trust import StateTrust
 
 log = logging.getLogger("gitfed")
 
+_AT_A_DOOR = 8
+"""Requests of a look to one cluster at a time: through an agent each takes a connection, and others want some, too."""
+
 
 @dataclass(frozen=True, slots=True)
 class DaemonOptions:
@@ -59,6 +64,8 @@ class DaemonOptions:
     kubeconfig: tuple[Path, ...] = ()
     credentials_dir: Path | None = None
     allow_exec: bool = False
+    through_doors: Callable[[Cluster], ClusterConnection] | None = None
+    """For a look through the doors of a hub, in place of the credentials above."""
     git_credentials: Path | None = None
     """Folder of what the source and the state's repository need (`git.Access`)."""
     submodules: tuple[str, ...] = ()
@@ -128,7 +135,7 @@ def open_sessions(options: DaemonOptions, *, as_sent: bool = False) -> Callable[
             raise CredentialsError(
                 f"cluster {name}: it is pulled: its agent reaches it, and this process does not",
                 cluster=name,
-                hint="a context of that name in --kubeconfig, if you may reach it yourself",
+                hint="gitfed plan --server looks through a hub; or a context of that name, if you may reach it",
             ) from error
         return Session(
             cluster.metadata.name,
@@ -153,6 +160,18 @@ def open_doors(options: DaemonOptions) -> Callable[[Cluster, Counter[tuple[str, 
         return session
 
     return open_door
+
+
+def _open_looks(options: DaemonOptions) -> Callable[[Cluster], Session]:
+    """How somebody who looks once reaches a cluster. Raises as `open_sessions`."""
+    if options.through_doors is None:
+        return open_sessions(options)
+    way_of = options.through_doors
+
+    def open_look(cluster: Cluster) -> Session:
+        return LookingSession(cluster.metadata.name, way_of(cluster), concurrency=_AT_A_DOOR)
+
+    return open_look
 
 
 def has_credentials(options: DaemonOptions, cluster: Cluster) -> bool:
@@ -312,10 +331,10 @@ async def observe(
 ) -> FleetSnapshot:
     """What the clusters hold now; nothing is written. `capacity`: read nodes and pods; None: if a policy needs it."""
     return await observe_once.look(
-        repo, open_sessions(options), interpreters.of(repo), now=options.now, capacity=capacity, count=count
+        repo, _open_looks(options), interpreters.of(repo), now=options.now, capacity=capacity, count=count
     )
 
 
 async def in_use(repo: RepoSnapshot, options: DaemonOptions, plan: Plan) -> retained_objects.InUse:
     """What the plan would delete and an apply will not: see `observe_once.in_use`."""
-    return await observe_once.in_use(repo, open_sessions(options), plan)
+    return await observe_once.in_use(repo, _open_looks(options), plan)

@@ -37,8 +37,8 @@ metadata: {name: m3, annotations: {gitfed.io/pool: west}}
 spec: {syncMode: Push}
 """
 NOT_ASKED = (
-    "note: Cluster edge could not be read: it is pulled: its agent reaches it, and this process does not (a context "
-    "of that name in --kubeconfig, if you may reach it yourself). Its objects are kept.\n"
+    "note: Cluster edge could not be read: it is pulled: its agent reaches it, and this process does not (gitfed plan "
+    "--server looks through a hub; or a context of that name, if you may reach it). Its objects are kept.\n"
 )
 
 
@@ -78,6 +78,51 @@ def test_an_apply_carries_out_nothing_where_an_agent_is_and_says_who_does(
     done = gitfed("apply", *arguments, "--data-dir", tmp_path / "data")
     assert done.code == exits.UNREACHABLE
     assert "unreachable: edge: only its agent reaches it, and that listens to gitfed run alone\n" in done.err
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        pytest.param(
+            "diff --server https://hub.example:1",
+            "--server is for --live: two revisions are compared without the clusters",
+            id="two revisions",
+        ),
+        pytest.param(
+            "plan --live --server https://hub.example:1 --allow-exec-credentials",
+            "--allow-exec-credentials is for clusters that are reached without a hub (--server)",
+            id="two ways",
+        ),
+        pytest.param("plan --token-file F", "--token-file is about a hub: --server says where it is", id="no hub"),
+        pytest.param(
+            "top clusters --server https://hub.example:1",
+            "what is used is asked of clusters: -C names them",
+            id="top without --live",
+        ),
+        pytest.param(
+            "plan --server http://hub.example:1",
+            "http://hub.example:1 has no TLS: a credential is sent to another machine only with it",
+            id="no TLS",
+        ),
+        pytest.param("plan --server https://hub.example:1", "nothing says who asks https://hub.example:1", id="nobody"),
+    ],
+)
+def test_words_about_a_hub_that_do_not_fit_are_refused(
+    words: str, message: str, arguments: tuple[str, ...], tmp_path: Path
+) -> None:
+    (tmp_path / "F").write_text("x")
+    done = gitfed(*words.replace(" F", f" {tmp_path}/F").split(), *([] if "top" in words else arguments))
+    assert (done.code, done.out) == (exits.USAGE, "")
+    assert message in done.err
+
+
+def test_a_hub_in_the_environment_changes_no_command_that_did_not_ask_for_one(arguments: tuple[str, ...]) -> None:
+    hub = {"GITFED_SERVER": "https://hub.invalid:1"}
+    for words in ("plan", "diff HEAD..HEAD", "top clusters"):
+        assert gitfed(*words.split(), *arguments, env=hub) == gitfed(*words.split(), *arguments)
+    live = gitfed("plan", "--live", *arguments, env=hub)
+    assert (live.code, live.out) == (exits.USAGE, "")
+    assert "nothing says who asks https://hub.invalid:1" in live.err
 
 
 def test_agents_are_asked_of_a_hub(arguments: tuple[str, ...]) -> None:

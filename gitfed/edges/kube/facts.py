@@ -8,6 +8,8 @@ read from them:
     answered, but with an error          NotReady   ClusterNotReachable
     no answer; no usable credentials     Unknown    ClusterNotReachable; StatusCollectionFailed
 
+Through the door of a hub the last two are no fact about the cluster: perhaps the hub does not let us pass.
+
 What a cluster serves takes longer to tell than that it is there, and a network may be cut in between. So a long reading
 is no look of its own: beside it `/readyz` is asked again and again, and its last answer is the verdict. A cluster that
 merely takes its time answers that, and is waited for.
@@ -94,6 +96,9 @@ async def _ready(session: Session) -> tuple[Reach, ClusterCondition]:
     except errors.CredentialsError:
         raise
     except errors.ClusterError as error:
+        if session.connection.is_door:
+            said = translate.said(error).removeprefix(f"cluster {session.cluster}: ")  # the hub names it, too
+            raise errors.CredentialsError(f"cluster {session.cluster}: {said}", cluster=session.cluster) from error
         answered = error.status > 0 or isinstance(error, errors.ObjectConflict)
         reach = Reach.NOT_READY if answered else Reach.UNKNOWN
         return reach, ClusterCondition("Ready", "False", "ClusterNotReachable", translate.said(error))

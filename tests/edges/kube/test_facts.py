@@ -212,6 +212,21 @@ async def test_credentials_that_cannot_be_used_are_no_fact_about_the_cluster() -
             await facts.probe(session, Discovery(session), now=NOW)
 
 
+@pytest.mark.parametrize("status", [403, 503])
+async def test_a_door_that_does_not_open_is_no_fact_about_the_cluster(status: int) -> None:
+    from gitfed import errors
+    from gitfed.fleet_api import status as refusals
+
+    said = refusals.failure(status, "cluster m1: its agent is not connected")
+    answers: dict[str, Any] = {"/readyz": lambda: web.json_response(said, status=status)}
+    async with serving(by_path(answers)) as server:
+        door = replace(connection(server.url), is_door=True)
+        async with Session("m1", door) as session:
+            with pytest.raises(errors.CredentialsError) as refused:
+                await facts.probe(session, Discovery(session), now=NOW)
+    assert refused.value.message == "cluster m1: its agent is not connected"
+
+
 @pytest.mark.parametrize(
     ("apis", "status", "reason", "kinds"),
     [

@@ -20,18 +20,24 @@ from gitfed.views import plans
 @click.argument("revisions", metavar="[BASE..HEAD]", default="", shell_complete=complete.revisions)
 @options.facts_or_live
 @options.credentials
+@options.doors
 @parameters.option(
     "--stat", shared=False, is_flag=True, help="Only which objects differ, where, and by how many lines."
 )
 @options.output("text", "wide", "json", "yaml", "name", "md", secrets=True)
 def command(
-    revisions: str, inputs: options.Inputs, credentials: options.Credentials, stat: bool, output: options.Output
+    revisions: str,
+    inputs: options.Inputs,
+    credentials: options.Credentials,
+    server: options.Server | None,
+    stat: bool,
+    output: options.Output,
 ) -> int:
     """Compare two commits: where everything goes, before → after, and then the manifests of the clusters.
 
     The same difference in many clusters is printed once, with their names. BASE alone is compared with HEAD; without
     BASE it is the commit where HEAD left the default branch, as the remote has it. With --live one commit is compared
-    with the clusters.
+    with the clusters; with --server, too, they are read through the doors of that hub, pulled ones too.
 
     \b
     gitfed diff                         this branch against the default branch
@@ -39,18 +45,21 @@ def command(
     gitfed diff --stat                  one line for each object
     gitfed diff --worktree              what is not committed yet
     gitfed diff --live                  HEAD against the clusters
+    gitfed diff --live --server https://gitfed.example:8443 --kubeconfig hub.conf
     KUBECTL_EXTERNAL_DIFF="colordiff -u -r" gitfed diff
 
     \b
     Exit codes: 0 no differences · 1 differences · 2 bad usage · 3 invalid input in the repository ·
-    4 repository or a cluster unreachable. Never 1 for an error.
+    4 repository, hub or a cluster unreachable. Never 1 for an error.
     """
     if stat and output.format not in ("text", "wide"):
         raise UsageError(f"--stat is a table for people, and -o {output.format} is not", hint="leave out one of them")
     if inputs.live:
         if revisions:
             raise UsageError("--live compares one revision with the clusters", hint="name it with --rev")
-        return _against_clusters(inputs, credentials, output, stat=stat)
+        return _against_clusters(load.CommandSession(inputs, credentials, server), output, stat=stat)
+    if server is not None:
+        raise UsageError("--server is for --live: two revisions are compared without the clusters", hint="add --live")
     shown = compared(revisions, inputs)
     programs = output.format in ("json", "yaml")
     found = list(compare.manifests(shown.review, show_secrets=output.show_secrets, exactly=programs))
@@ -106,10 +115,7 @@ def compared(revisions: str, given: options.Inputs) -> view.DiffView:
 # -- against the clusters ---------------------------------------------------------------------------------------
 
 
-def _against_clusters(
-    inputs: options.Inputs, credentials: options.Credentials, output: options.Output, *, stat: bool
-) -> int:
-    session = load.CommandSession(inputs, credentials)
+def _against_clusters(session: load.CommandSession, output: options.Output, *, stat: bool) -> int:
     fleet = session.fleet()
     plan = session.with_in_use(session.plan(fleet, session.decisions(fleet)), fleet)
     wrong = load.tell(plan.problems)
@@ -134,8 +140,8 @@ def _against_clusters(
             click.echo(line, color=True)
         for line in plan_text.fields(differing, output.paint, output.fold):
             click.echo(line, color=True)
+    unread = load.unread_notes(plan)
     if not differing:
-        _say_nothing(f"between {formatting.commit(plan.commit)} and the clusters", wrong)
-    return exits.first(
-        [wrong, exits.UNREACHABLE if load.unread_notes(plan) else exits.OK, exits.DIFFERENT if differing else exits.OK]
-    )
+        which = "the clusters that could be read" if unread else "the clusters"
+        _say_nothing(f"between {formatting.commit(plan.commit)} and {which}", wrong)
+    return exits.first([wrong, exits.UNREACHABLE if unread else exits.OK, exits.DIFFERENT if differing else exits.OK])

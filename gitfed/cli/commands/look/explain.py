@@ -22,7 +22,7 @@ from gitfed.views.value import PolicyName
 @click.argument("what", metavar="KIND/[NS/]NAME", shell_complete=complete.workloads)
 @options.facts_or_live
 @options.credentials
-@options.server
+@options.server_or_doors
 @parameters.option(
     "-c",
     "--cluster",
@@ -63,12 +63,12 @@ def command(
     Exit codes: 0 done · 2 no such object or cluster · 3 invalid input in the repository · 4 repository, hub or a
     cluster unreachable.
     """
-    if server is not None:
+    if server is not None and not inputs.live:
         from gitfed.client import lists
 
         _show(lists.explanation(load.hub(server, credentials), what, namespace, only), output)
         return exits.OK
-    session = load.CommandSession(inputs, credentials)
+    session = load.CommandSession(inputs, credentials, server)
     fleet = session.fleet()
     past = session.decisions(fleet)
     plan = session.with_in_use(session.plan(fleet, past), fleet)

@@ -76,7 +76,7 @@ def _named(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[
 @click.argument("only", metavar="[NAME]...", nargs=-1, shell_complete=_named)
 @options.facts_or_live
 @options.credentials
-@options.server
+@options.server_or_doors
 @parameters.option(
     "-w",
     "--watch",
@@ -125,7 +125,8 @@ def command(
     events      what happened to objects lately, newest first, in Karmada's words (from the state branch)
 
     With --server the hub of a running daemon is asked, and no repository or cluster is needed here: it tells what that
-    daemon goes by, as far as an AccessPolicy lets you view it.
+    daemon goes by, as far as an AccessPolicy lets you view it. With --live, too, the repository is read here and the
+    clusters through the doors of that hub, pulled ones too.
 
     With -C it is any KIND of Kubernetes, as kubectl lists it in each of these clusters, with the columns CLUSTER and
     ADOPTION (Y for what gitfed applied). They are reached through the doors of the hub at --server, or by the contexts
@@ -136,6 +137,7 @@ def command(
     gitfed get bindings -n shop
     gitfed get bindings deploy/shop/web
     gitfed get works --live --cluster eu-1
+    gitfed get orphans --live --server https://gitfed.example:8443 --kubeconfig hub.conf
     gitfed get events deploy/shop/web
     gitfed get agents --server https://gitfed.example:8443 --kubeconfig hub.conf
     gitfed get pods -C eu-1,us-1 -n shop --server https://gitfed.example:8443
@@ -156,7 +158,7 @@ def command(
         return listed.show(contexts, words, output.format, adoption=True)
     if members.everywhere or members.selector:
         raise click.UsageError("--all-namespaces and --selector are about objects in clusters: -C names them")
-    if server is not None:
+    if server is not None and (not inputs.live or thing == "agents"):
         from gitfed.cli.commands.look import from_hub
 
         return from_hub.get(load.hub(server, credentials), asked, output, watch=watch)
@@ -167,7 +169,7 @@ def command(
         )
     if watch:
         raise click.UsageError("--watch follows a running daemon: --server says where its hub is")
-    session = load.CommandSession(inputs, credentials)
+    session = load.CommandSession(inputs, credentials, server)
     if thing == "problems":
         problems = validate.problems_of(session)
         validate.show(problems, output, of=validate.contents(session.repo))

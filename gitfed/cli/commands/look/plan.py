@@ -15,6 +15,7 @@ from gitfed.views import plans
 @click.command("plan")
 @options.facts_or_live
 @options.credentials
+@options.doors
 @parameters.option(
     "--out",
     shared=False,
@@ -23,27 +24,35 @@ from gitfed.views import plans
     help="Save commit, decisions and changes with their digest, without bodies, for: gitfed apply FILE.",
 )
 @options.output("text", "wide", "json", "yaml", "name", "md")
-def command(inputs: options.Inputs, credentials: options.Credentials, output: options.Output, out: Path | None) -> int:
+def command(
+    inputs: options.Inputs,
+    credentials: options.Credentials,
+    server: options.Server | None,
+    output: options.Output,
+    out: Path | None,
+) -> int:
     """Show what a commit would do to the fleet: which cluster gets what and why, and what would change there.
 
     Placement comes from the repository, from past decisions and from recorded facts (with --live: from the clusters).
     Changes are found out when credentials of the clusters resolve; otherwise they are "not observed" and nothing is
-    asked of any cluster.
+    asked of any cluster. With --server the clusters are read through the doors of that hub in your name, pulled ones
+    too: an AccessPolicy has to give you `proxy` there, and the clusters' RBAC what is read.
 
     \b
     gitfed plan                                   the last commit
     gitfed plan --worktree                        before committing
     gitfed plan --live --kubeconfig fleet.conf    against the clusters
+    gitfed plan --live --server https://gitfed.example:8443 --kubeconfig hub.conf
     gitfed plan --fleet fleet.yaml --now 2026-08-22T10:04:00Z -o json
     gitfed plan -o md > comment.md                one comment for a pull request
 
     \b
-    Exit codes: 0 also with changes · 2 bad usage · 3 invalid input in the repository · 4 repository or a cluster
-    unreachable · 5 a gate holds something.
+    Exit codes: 0 also with changes · 2 bad usage · 3 invalid input in the repository · 4 repository, hub or a
+    cluster unreachable · 5 a gate holds something.
     """
     if out is not None:
         plan_file.check_folder(out)
-    session = load.CommandSession(inputs, credentials)
+    session = load.CommandSession(inputs, credentials, server)
     fleet = session.observed()
     past = session.decisions(fleet)
     result = session.plan(fleet, past)

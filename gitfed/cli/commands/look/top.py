@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -55,7 +54,7 @@ class TopQuery:
     show_default=True,
     help="By name, or the fullest first.",
 )
-@options.server
+@options.server_or_doors
 @reached.members
 @parameters.option("-n", "--namespace", shared=False, metavar="NS", default="", help="With -C: only this namespace.")
 @options.output("text", "json", "yaml")
@@ -71,8 +70,8 @@ def command(
     """Show how full clusters or their nodes are.
 
     Each column says what pods ask for of what is there to be asked for: the numbers that placement goes by, not what is
-    measured. They come from the facts that decisions are taken from; --live reads the clusters instead. In recorded
-    facts nodes that are alike stand in one line.
+    measured. They come from the facts that decisions are taken from; --live reads the clusters instead, with --server
+    through the doors of that hub, pulled ones too. In recorded facts nodes that are alike stand in one line.
 
     With -C it is what pods or nodes use at this moment, as kubectl top measures it in each of these clusters.
 
@@ -80,6 +79,7 @@ def command(
     gitfed top clusters
     gitfed top pods -C eu-1,us-1 -n shop --server https://gitfed.example:8443
     gitfed top nodes eu-1 --live --sort-by memory
+    gitfed top clusters --live --server https://gitfed.example:8443
 
     \b
     Exit codes: 0 done · 2 bad usage, or no such cluster · 3 invalid input in the repository · 4 repository or a cluster
@@ -89,9 +89,15 @@ def command(
     if members.members:
         words = ["top", thing, *only, *listed.scope(namespace, members.everywhere, members.selector)]
         return _measured(reached.contexts(reached.split(members.members), server, credentials), words, sort_by, output)
-    if thing == "pods" or members.everywhere or members.selector or namespace or parameters.is_typed("server"):
+    if (
+        thing == "pods"
+        or members.everywhere
+        or members.selector
+        or namespace
+        or (server is not None and not inputs.live)
+    ):
         raise click.UsageError("what is used is asked of clusters: -C names them")
-    session = load.CommandSession(inputs, credentials)
+    session = load.CommandSession(inputs, credentials, server)
     fleet = _fleet(session)
     known = sorted(session.repo.clusters.keys() | fleet.clusters.keys())
     for name in only:
@@ -118,10 +124,7 @@ def _fleet(session: load.CommandSession) -> FleetSnapshot:
     if not given.live or given.fleet is not None:
         return session.fleet(live=False)
     # Whether any policy asks for it or not: a person does.
-    from gitfed.daemon import wiring
-
-    wired = load.wiring_options(given, session.credentials)
-    return asyncio.run(wiring.observe(session.repo, wired, capacity=True))
+    return session.observe(capacity=True)
 
 
 def _cluster(facts: ClusterFacts) -> list[Line]:
@@ -188,10 +191,10 @@ def _show(thing: str, lines: Sequence[Line], output: options.Output) -> None:
 
 def _tell(chosen: Sequence[ClusterFacts], fleet: FleetSnapshot) -> int:
     """Say of which clusters nothing, or nothing new, is known."""
-    unread = [] if fleet.live is None else [one for one in fleet.live.clusters.values() if not one.inventory_read]
-    for one in unread:
-        if any(facts.name == one.name for facts in chosen):
-            load.note(f"Cluster {one.name} could not be read: {one.error}")
+    looked = {} if fleet.live is None else fleet.live.clusters
+    unread = [seen for facts in chosen if (seen := looked.get(facts.name)) is not None and not seen.inventory_read]
+    for seen in unread:
+        load.note(f"Cluster {seen.name} could not be read: {seen.error}")
     unknown = [facts.name for facts in chosen if facts.resource_summary is None]
     if unknown:
         why = "it is watched once a policy asks for it, and --live reads it now" if fleet.live is None else "not read"
@@ -204,4 +207,4 @@ def _tell(chosen: Sequence[ClusterFacts], fleet: FleetSnapshot) -> int:
             if condition.type == "CapacityKnown" and condition.status != "True":
                 load.note(f"{facts.name}: last known, {condition.message}")
     gone = fleet.live is not None and any(facts.reach is not Reach.READY for facts in chosen)
-    return exits.UNREACHABLE if gone else exits.OK
+    return exits.UNREACHABLE if gone or unread else exits.OK

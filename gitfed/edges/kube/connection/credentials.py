@@ -75,6 +75,8 @@ class ClusterConnection:
     headers: Mapping[str, str] = field(default_factory=dict)
     """Sent with every request: whom to act as."""
     warnings: tuple[str, ...] = ()
+    is_door: bool = False
+    """A hub's: that it leads nowhere is no fact about the cluster."""
 
 
 def check_acts_as_itself(connection: ClusterConnection) -> None:
