@@ -13,6 +13,7 @@ from pathlib import Path
 import aiohttp
 import pytest
 
+from gitfed.edges import certificate_pins
 from gitfed.edges.certificates import Authority, Pair
 from gitfed.errors import InputError, UsageError
 from gitfed.hub.options import HubOptions
@@ -73,6 +74,13 @@ async def test_clocks_may_differ_by_ten_minutes(tmp_path: Path) -> None:
         ahead = datetime.now(UTC) + timedelta(minutes=9)
         made = Authority.open(hub.hub.folder).client("ann", [], _HOUR, now=ahead)
         assert (await get(hub, "/metrics", certificate=_file(tmp_path, made)))[0] == 200
+
+
+async def test_the_hubs_certificates_count_for_clocks_that_are_ten_minutes_behind(tmp_path: Path) -> None:
+    async with staged(tmp_path, options=EVERYWHERE) as hub:
+        shown = await asyncio.to_thread(ssl.get_server_certificate, ("127.0.0.1", hub.port))
+        for certificate in (shown.encode(), hub.authority.encode()):
+            assert certificate_pins.read(certificate).begins <= datetime.now(UTC) - timedelta(minutes=9)
 
 
 async def test_certificates_of_others_let_nobody_in(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from gitfed.hub.access.authentication import OidcTokens
 from gitfed.hub.routes import Route
 from gitfed.hub.running import Running
 from tests.hub import fleet, issuer
-from tests.hub.stage import EVERYWHERE, ask, staged
+from tests.hub.stage import EVERYWHERE, ask, cluster, staged
 
 OPEN = {
     ("GET", "/livez"): 200,
@@ -25,9 +25,12 @@ OPEN = {
 """Everything that is answered without a credential, and how; docs/how-to/hub.md says the same."""
 
 
+_PARTS = {"name": "pages.css", "cluster:[*]": "*", "cluster:[^/]+": "m1", "path:(?:/.*)?": "/version"}
+
+
 def _path(route: Route) -> str:
     """One that the route answers."""
-    return re.sub(r"\{[^{}]*\}", "pages.css", route.path)
+    return re.sub(r"\{([^{}]*)\}", lambda part: _PARTS.get(part[1], "pages.css"), route.path)
 
 
 async def test_a_stranger_gets_401_of_every_route_but_health_and_the_way_to_the_issuer(tmp_path: Path) -> None:
@@ -61,3 +64,21 @@ async def test_the_way_to_the_issuer_tells_nothing_but_its_address(tmp_path: Pat
             assert headers["Location"].startswith(f"{forge.url}/authorize?")
             for path in ("/login/callback", "/login/callback?code=x&state=y", "/login/token", "/login/token?token=x"):
                 assert (await ask(hub, "GET", path))[0] == 401
+
+
+async def test_a_caller_without_a_right_is_refused_at_every_door_and_route(tmp_path: Path) -> None:
+    needs: dict[str, int] = {}
+    async with staged(tmp_path, cluster("m1"), options=EVERYWHERE) as hub:
+        for route in (route for one in capabilities.all_of(hub.hub) for route in one.routes):
+            if route.needs is None and not route.agents:
+                continue
+            status, text, _ = await ask(hub, route.method, _path(route), token="bob")
+            assert status == 403, (route.method, route.path, text)
+            assert "shop" not in text, route
+            door = (
+                route.path.rpartition("/v1alpha1/")[2].partition("{")[0].partition("/")[0] if route.needs else "agents"
+            )
+            needs[door] = needs.get(door, 0) + 1
+    assert {name: needs[name] for name in ("agents", "proxying", "clusters", "search")} == {
+        "agents": 5, "proxying": 7, "clusters": 14, "search": 1,
+    }, "the doors are among them"  # fmt: skip

@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+from collections import Counter
 
 from aiohttp import web
 
@@ -34,6 +35,9 @@ log = logging.getLogger("gitfed.hub")
 PATH = "/agents/v1/connection"
 STREAM = "/agents/v1/stream"
 _GREETING = 10.0
+_AT_A_TIME = 8
+"""Connections of a cluster's agent: one that counts, one that is half open, and a few that were broken off before their
+greeting. What is more comes of no honest one, and would take the places of others."""
 _BEGINNING, _LOOK = 10.0, 0.1
 """Seconds that an agent waits at most for a hub that begins (it waits 15 itself), and between two looks."""
 
@@ -53,8 +57,8 @@ def capability(hub: Hub) -> Capability:
 class _Door:
     def __init__(self, hub: Hub) -> None:
         self._hub = hub
-        self._here: set[ClusterName] = set()
-        """Clusters of which a connection is let in, or waits for it."""
+        self._here: Counter[ClusterName] = Counter()
+        """How many connections of a cluster's agent are let in, or wait for it."""
 
     async def open(self, request: web.Request) -> web.StreamResponse:
         calls = calling.of(routes.agent(request), request.query)
@@ -62,10 +66,12 @@ class _Door:
             return refusal.answer(request, 400, calls)
         name = calls.cluster
         routes.audited(request, cluster=name)
+        if self._here[name] >= _AT_A_TIME:
+            return refusal.answer(request, 429, f"{_AT_A_TIME} connections of the agent of {name} are open already")
         answer = web.WebSocketResponse(max_msg_size=frames.LARGEST, compress=False, autoping=False, timeout=2.0)
-        first = name not in self._here
+        first = not self._here[name]
+        self._here[name] += 1
         if first:
-            self._here.add(name)
             listener.is_no_stranger(request)
         socket = WebSocket(answer)
         try:
@@ -78,8 +84,9 @@ class _Door:
             log.info("an agent is refused", extra={"cluster": name, "remote": request.remote, "error": error.message})
             await link.refuse(socket, error)
         finally:
-            if first:
-                self._here.discard(name)
+            self._here[name] -= 1
+            if not self._here[name]:
+                del self._here[name]
         return answer
 
     async def _member(self, name: ClusterName, pool: str = "") -> PulledMember:
