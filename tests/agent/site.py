@@ -142,12 +142,12 @@ class Site:
         self._begin(member.run())
         return member
 
-    def keeper(self) -> Keeper:
+    def keeper(self, **options: Any) -> Keeper:
         def open_session(cluster: Cluster) -> Session:
             way = connection(self.fleet[self.name].url, headers={"Authorization": f"Bearer {sim.TOKEN}"})
             return Session(self.name, way)
 
-        keeper = Keeper(self.name, open_session, timing=QUICK)
+        keeper = Keeper(self.name, open_session, timing=QUICK, **options)
         self.keepers.append(keeper)
         self._begin(keeper.run())
         return keeper

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 
@@ -19,7 +20,7 @@ from gitfed.model.declared.cluster import Cluster
 from gitfed.model.fleet import Reach
 from gitfed.model.plan import Action, Edit
 from tests.agent.site import DECLARED, Site, created, expected, holds, key, rendered, site
-from tests.daemon.one_member import until
+from tests.daemon.one_member import NOW, until
 
 
 async def rolled_out(place: Site) -> None:
@@ -312,6 +313,17 @@ async def test_a_silent_agent_makes_its_cluster_unknown_after_a_lease_and_not_be
         assert not hub.ready.is_set()
         await place.connect(hub, keeper)
         await until(lambda: hub.ready.is_set() and hub.facts.reach is Reach.READY)
+
+
+@pytest.mark.parametrize("minutes", [-10, 10])
+async def test_a_clock_that_is_ten_minutes_off_dates_no_failure_of_the_cluster(minutes: int) -> None:
+    async with site() as place:
+        hub, keeper = place.hub(), place.keeper(now=lambda: NOW + timedelta(minutes=minutes))
+        await place.connect(hub, keeper)
+        await until(lambda: hub.ready.is_set() and hub.facts.reach is Reach.READY)
+        place.fleet["m1"].faults.fail(500)
+        await until(lambda: hub.facts.reach is Reach.NOT_READY)
+        assert {one.last_transition for one in hub.facts.conditions} == {NOW}, "by the clock of the hub"
 
 
 async def test_a_cluster_whose_agent_never_came_is_unknown_after_a_lease() -> None:

@@ -124,9 +124,7 @@ class PulledMember:
         self.agent.heard()
         if self._was_lost:
             self._was_lost = False
-            if self.reports.facts is not None:
-                self.facts = self.reports.facts
-                self._upward.facts_changed(self.name)
+            self._take_facts()
             self._state_changed()
 
     def taken(self, change: replica.ValueChange) -> None:
@@ -139,9 +137,7 @@ class PulledMember:
             self._state_changed()
         if news.facts and self.reports.facts is not None:
             self.asked = True
-            if self.facts != self.reports.facts:
-                self.facts = self.reports.facts
-                self._upward.facts_changed(self.name)
+            self._take_facts()
         for key in news.objects:
             self._upward.changed(self.name, key)
         for key, over in news.over:
@@ -150,6 +146,16 @@ class PulledMember:
             self.station.heard(news.services)
         if news.state:
             self._came_to_rest()
+
+    def _take_facts(self) -> None:
+        """With the times of our clock: by the agent's, which may be minutes behind, a cluster that has just failed
+        could seem to have failed before anybody's patience began."""
+        told = self.reports.facts
+        if told is not None:
+            told = replace(told, conditions=facts.dated([*told.conditions], self.facts, self._upward.now()))
+            if told != self.facts:
+                self.facts = told
+                self._upward.facts_changed(self.name)
 
     def _came_to_rest(self) -> None:
         """That an agent is through with its list, be it an empty one, is what a record of the roll-out waits for."""
