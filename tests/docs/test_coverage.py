@@ -13,7 +13,8 @@ from gitfed.model.declared import registry
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "coverage.md").read_text(encoding="utf-8")
 DOORS = (ROOT / "docs" / "reference" / "doors.md").read_text(encoding="utf-8")
-NAMED = sorted(set(re.findall(r"`(tests/[\w/]+\.py)(?:::(\w+))?`", PAGE + DOORS)))
+SECURITY = (ROOT / "docs" / "security.md").read_text(encoding="utf-8")
+NAMED = sorted(set(re.findall(r"`(tests/[\w/]+\.py)(?:::(\w+))?`", PAGE + DOORS + SECURITY)))
 
 
 @pytest.mark.parametrize(("path", "name"), NAMED, ids=[f"{path}::{name}" for path, name in NAMED])
@@ -38,6 +39,19 @@ def test_every_row_of_the_doors_is_proven_by_a_test_or_says_why_not() -> None:
     assert [row[2] for row in rows if not re.search(r"`tests/[\w/]+\.py::\w+`", row[2])] == [
         "no test: there is nothing to see", "no test: it is Python's own default",
     ]  # fmt: skip
+
+
+def test_every_promise_and_every_attack_names_its_test() -> None:
+    tables: dict[str, list[str]] = {}
+    title = ""
+    for line in SECURITY.splitlines():
+        title = line if line.startswith("## ") else title
+        if line.startswith("| "):
+            tables.setdefault(title, []).append(line)
+    for title in ("## Promises", "## What is thrown at the hub"):
+        rows = tables[title][1:]
+        assert [row for row in rows if not re.search(r"`tests/[\w/]+\.py::\w+` \|$", row)] == []
+        assert len(rows) >= 30
 
 
 def test_what_is_not_there_yet_is_what_the_program_says_so_of() -> None:
