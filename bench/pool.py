@@ -1,42 +1,76 @@
 """One commit of 40 objects to 30 clusters of a pool: three members against one.
 
-The ratio of the times says something where each member has a core, and the clusters have some beside them. What can be
-said on fewer cores is how much of the work the busiest member has: its processor time with three against that with one.
+The goal is that three are twice as fast at least (`ratio of the times`). That says something only where each member has
+a core, and the clusters and the hub have some beside them: the bench says how many there are and who had them. What can
+be said on fewer is how much of the work each member has: the processor time of the busiest with three against that of
+the one, and what all of them take together, which should not be more.
+
+CLUSTERS=6 OBJECTS=5 before the command: other sizes.
 """
 
 from __future__ import annotations
 
 import os
+import subprocess
 import tempfile
 import time
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
+import yaml
+
+from bench import cores
 from bench.servers import clusters
 from tests.e2e.pool import Pool, cluster
 from tests.e2e.world import World, config_map, policy, settings
 
-NAMES = [f"m{number}" for number in range(1, 31)]
-OBJECTS = 40
+CLUSTERS = int(os.environ.get("CLUSTERS", "30"))
+OBJECTS = int(os.environ.get("OBJECTS", "40"))
+NAMES = [f"m{number}" for number in range(1, CLUSTERS + 1)]
+MEMBERS = 3
+GOAL = 2.0
+
+
+@dataclass(frozen=True)
+class PoolRun:
+    """Seconds from the push until the state branch says of every cluster that it has all of it, and of the processor,
+    of each member and of the hub."""
+
+    seconds: float
+    members: list[float]
+    hub: float
+    shares: str
 
 
 async def run() -> list[tuple[str, str]]:
-    found = []
-    for count in (1, 3):
+    runs = []
+    for count in (1, MEMBERS):
         with tempfile.TemporaryDirectory() as scratch:
             async with clusters(NAMES, Path(scratch)) as (what, kubeconfig):
-                found.append(_measured(World(Path(scratch), kubeconfig, NAMES, {}), count))
-    (one, one_cpu), (three, three_cpu) = found
-    return [
-        ("clusters", f"{len(NAMES)} × {OBJECTS} objects, {what}, {os.cpu_count()} cores"),
-        ("one member: time, its processor time", f"{one:.1f} s, {one_cpu:.1f} s"),
-        ("three members: time, processor time of the busiest", f"{three:.1f} s, {three_cpu:.1f} s"),
-        ("ratio of the times", f"{one / three:.2f}"),
-        ("ratio of the busiest member's work", f"{one_cpu / three_cpu:.2f}"),
-    ]
+                runs.append(_measured(World(Path(scratch), kubeconfig, NAMES, {}), count))
+    one, several = runs
+    return [("clusters", f"{len(NAMES)} × {OBJECTS} objects, {what}"), *_told(one, several)]
 
 
-def _measured(world: World, count: int) -> tuple[float, float]:
-    """Seconds from the push until everything is applied, and of the processor that the busiest member took."""
+def _told(one: PoolRun, several: PoolRun) -> Iterator[tuple[str, str]]:
+    for run, name in ((one, "one member"), (several, f"{MEMBERS} members")):
+        each = ", ".join(f"{seconds:.1f}" for seconds in sorted(run.members, reverse=True))
+        yield f"{name}: time", f"{run.seconds:.1f} s"
+        yield f"{name}: processor of each; of the hub", f"{each} s; {run.hub:.1f} s"
+        yield f"{name}: who had the cores", run.shares
+    count = os.cpu_count() or 1
+    little = (
+        ""
+        if count > MEMBERS + 1
+        else f"; {count} cores, which says little: each member wants one, hub and clusters more"
+    )
+    yield f"ratio of the times (goal: {GOAL:g})", f"{one.seconds / several.seconds:.2f}{little}"
+    yield "ratio of the busiest member's work", f"{max(one.members) / max(several.members):.2f}"
+    yield "work of all members against that of one", f"{sum(several.members) / sum(one.members):.2f}"
+
+
+def _measured(world: World, count: int) -> PoolRun:
     pool = Pool(world)
     try:
         daemon = pool.daemon()
@@ -47,31 +81,36 @@ def _measured(world: World, count: int) -> tuple[float, float]:
         world.until(lambda: (world.data / "hub" / "ca.crt").exists() and daemon.said("cycle finished"), "the hub runs")
         pool.register()
         members = [pool.member() for _ in range(count)]
-        world.until(lambda: _shares(pool) == [len(NAMES) // count] * count, "the clusters are shared")
-        _applied(world)
-        before = [_processor(one.process.pid) for one in members]
-        head = world.push({f"c{n}.json": config_map(f"c{n}", {"n": str(n)}) for n in range(OBJECTS)})
-        began = time.perf_counter()
-        world.until(lambda: head in world.state().get("state.yaml", ""), "it is decided")
-        _applied(world)
-        took = time.perf_counter() - began
-        used = [_processor(one.process.pid) - was for one, was in zip(members, before, strict=True)]
-        return took, max(used)
+        world.until(lambda: _is_shared(pool), "the clusters are shared")
+        _applied(world, world.git("rev-parse", "HEAD"))
+        processes = {"hub": daemon.process.pid, **{f"member {n}": one.process.pid for n, one in enumerate(members, 1)}}
+        before = {name: cores.of_process(number) for name, number in processes.items()}
+        shares, began = cores.Shares(processes), time.perf_counter()
+        _applied(world, world.push({f"c{n}.json": config_map(f"c{n}", {"n": str(n)}) for n in range(OBJECTS)}))
+        seconds, told = time.perf_counter() - began, shares.told()
+        used = {name: cores.of_process(number) - before[name] for name, number in processes.items()}
+        return PoolRun(seconds, [used[name] for name in used if name != "hub"], used["hub"], told)
     finally:
         pool.close()
         world.close()
 
 
-def _applied(world: World) -> None:
-    world.until(lambda: "outcome: applied" in world.state().get("state.yaml", ""), "everything is applied")
+def _applied(world: World, commit: str) -> None:
+    """Every cluster has this commit, as the record tells. It is asked for rarely: what asks takes a core, too."""
+
+    def is_so() -> bool:
+        command = ["git", "-C", str(world.bare), "show", "gitfed/state:state.yaml"]
+        shown = subprocess.run(command, capture_output=True, text=True, check=False).stdout
+        recorded = (yaml.load(shown, yaml.CSafeLoader) or {}).get("clusters") or {}
+        has = [name for name, one in recorded.items() if (one.get("outcome"), one.get("commit")) == ("applied", commit)]
+        time.sleep(0.1)
+        return sorted(has) == sorted(NAMES)
+
+    world.until(is_so, "every cluster has it")
 
 
-def _shares(pool: Pool) -> list[int]:
+def _is_shared(pool: Pool) -> bool:
+    """Every cluster is held, and shares differ by one at most."""
     holders = list(pool.holders().values())
-    return sorted(holders.count(one) for one in pool.members)
-
-
-def _processor(pid: int) -> float:
-    """Seconds that a process has used so far."""
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    shares = [holders.count(one) for one in pool.members]
+    return sum(shares) == len(NAMES) and max(shares) - min(shares) <= 1
