@@ -20,15 +20,19 @@ from gitfed.daemon import apply_once, wiring
 from gitfed.hub import shared_authority
 from gitfed.hub.enrolment import shared_ledger
 from gitfed.offline import inputs
+from gitfed.registration import agent_manifests
 from gitfed.text import yaml
 from kubesim.cluster import Cluster
 from kubesim.server.request import Request, Response, User, locate
 from tests.cli.world import gitfed
+from tests.clusters.apiserver import RealApiServer
 from tests.docs.pages import ROOT
 from tests.support import needs
 
 KUBERNETES = ROOT / "deploy" / "kubernetes"
 UNIT = ROOT / "deploy" / "systemd" / "gitfed.service"
+MANIFESTS = ("daemon.yaml", "member-rbac.yaml", "agent.yaml", "pool.yaml")
+"""In the order in which they are applied: the second makes what the third stands in."""
 _CLUSTERS = ("eu-1", "eu-2", "us-1", "us-staging")
 _TOKEN = "of-the-member-account"
 _ADMIN = User("admin", groups=("system:masters",))
@@ -190,11 +194,36 @@ async def test_the_rights_of_a_member_suffice_and_each_verb_is_used(
 
 def test_an_api_server_takes_every_manifest_without_a_complaint() -> None:
     recorder = Recorder(Cluster("hub"))
-    for name in ("daemon.yaml", "member-rbac.yaml", "pool.yaml"):
+    for name in MANIFESTS:
         for body in _documents(name):
             answer = recorder.create(body)
             assert answer.status == 201, answer.body.decode()
             assert [value for header, value in answer.headers if header == "Warning"] == []
+
+
+@needs.program("kube-apiserver", "etcd", "kubectl")
+def test_a_real_api_server_takes_every_manifest_and_gives_no_warning(tmp_path: Path) -> None:
+    server = RealApiServer(tmp_path, "real")
+    server.start()
+    kubeconfig = tmp_path / "kubeconfig"
+    try:
+        kubeconfig.write_text(json.dumps(server.kubeconfig()))
+        for name in MANIFESTS:
+            apply = [str(needs.path_of("kubectl")), "--kubeconfig", str(kubeconfig), "apply", "--server-side"]
+            done = subprocess.run(
+                [*apply, "--validate=strict", "--warnings-as-errors", "-f", str(KUBERNETES / name)],
+                capture_output=True,
+                text=True,
+                check=False,
+            )
+            assert (done.returncode, done.stderr) == (0, ""), name
+            assert done.stdout.count("serverside-applied") == len(_documents(name))
+    finally:
+        server.stop()
+
+
+def test_every_manifest_is_tried() -> None:
+    assert sorted(MANIFESTS) == sorted(path.name for path in KUBERNETES.iterdir())
 
 
 def _options_of(name: str) -> set[str]:
@@ -237,6 +266,29 @@ def test_the_deployment_uses_options_that_exist_and_probes_the_health_endpoint()
         (["get", "update"], ["secrets"], [shared_ledger.NAME]),
     ]
     assert deployment["spec"]["template"]["spec"]["automountServiceAccountToken"] is True
+
+
+def test_the_deployment_of_an_agent_may_renew_its_certificate_and_is_alone() -> None:
+    deployment = next(body for body in _documents("agent.yaml") if body["kind"] == "Deployment")
+    pod = deployment["spec"]["template"]["spec"]
+    container = pod["containers"][0]
+    first, *words = container["args"]
+    assert first == "agent"
+    given = {name: value for name, _, value in (word.partition("=") for word in words)}
+    assert given.keys() <= _options_of("agent")
+    assert (deployment["spec"]["replicas"], deployment["spec"]["strategy"]) == (1, {"type": "Recreate"})
+    port = next(port for port in container["ports"] if port["name"] == "health")
+    assert given["--health-address"].rpartition(":")[2] == str(port["containerPort"])
+    mounted = {mount["mountPath"]: mount["name"] for mount in container["volumeMounts"]}
+    volumes = {volume["name"]: volume for volume in pod["volumes"]}
+    secret = volumes[mounted[given["--hub-credentials"]]]["secret"]["secretName"]
+    (role,) = (body for body in _documents("agent.yaml") if body["kind"] == "Role")
+    assert role["rules"] == [
+        {"apiGroups": [""], "resources": ["secrets"], "resourceNames": [secret], "verbs": ["patch"]}
+    ]
+    (bound,) = (body for body in _documents("agent.yaml") if body["kind"] == "RoleBinding")
+    assert [subject["name"] for subject in bound["subjects"]] == [pod["serviceAccountName"]]
+    assert secret == agent_manifests.NAME, "what the agent patches"
 
 
 def test_the_deployment_of_a_pool_calls_the_agent_with_options_that_exist() -> None:
