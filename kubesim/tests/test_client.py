@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from datetime import UTC, datetime
 from typing import Any
 
@@ -11,7 +10,6 @@ import pytest
 from kubesim import status
 from kubesim.client import Client
 from kubesim.cluster import Cluster
-from tests import patience
 from tests.conformance.apiserver import ManualClock
 
 
@@ -102,25 +100,6 @@ def test_a_deletion_with_another_uid_does_nothing(client: Client) -> None:
 def test_a_dry_run_leaves_nothing_behind(client: Client) -> None:
     client.create("configmaps", config_map("a"), dry_run=True)
     assert client.find("configmaps", "default", "a") is None
-
-
-async def test_a_watch_shows_what_exists_and_then_every_change(client: Client) -> None:
-    client.create("configmaps", config_map("a"))
-    seen: list[tuple[str, str]] = []
-
-    async def follow() -> None:
-        async for change, body in client.watch("configmaps", "default"):
-            seen.append((change, body["metadata"]["name"]))
-            if change == "DELETED":
-                return
-
-    following = asyncio.create_task(follow())
-    await asyncio.sleep(0)
-    client.create("configmaps", config_map("b"))
-    client.patch("configmaps", "default", "a", {"data": {"k": "1"}})
-    client.delete("configmaps", "default", "b")
-    await asyncio.wait_for(following, patience.SECONDS)
-    assert seen == [("ADDED", "a"), ("ADDED", "b"), ("MODIFIED", "a"), ("DELETED", "b")]
 
 
 def test_the_same_seed_gives_the_same_uids() -> None:

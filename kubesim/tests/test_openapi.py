@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import aiohttp
 import pytest
 
-from kubesim import crd, kinds, openapi, openapi_v2
+from kubesim import crd, kinds, openapi
 from kubesim.registry import Registry
-from tests import asking
 from tests.crd import made
 
 Body = dict[str, Any]
@@ -76,29 +74,3 @@ def test_a_custom_kind_is_described_by_its_definition(registry: Registry) -> Non
     assert found["properties"]["spec"]["properties"]["size"]["description"] == "how large"
     assert set(found["properties"]) == {"apiVersion", "kind", "metadata", "spec"}
     assert found["x-kubernetes-group-version-kind"] == [{"group": "example.com", "version": "v1", "kind": "Widget"}]
-
-
-def test_the_old_document_holds_all_kinds_and_only_what_it_can_say(registry: Registry) -> None:
-    document = openapi_v2.document(registry, "1.36")
-    definitions = document["definitions"]
-    assert set(_references(definitions)) <= set(definitions)
-    assert definitions["io.k8s.api.core.v1.Service"]["properties"]["spec"] == {
-        "$ref": "#/definitions/io.k8s.api.core.v1.ServiceSpec"
-    }
-    assert definitions["io.k8s.api.apps.v1.Deployment"]["x-kubernetes-group-version-kind"] == [
-        {"group": "apps", "kind": "Deployment", "version": "v1"}
-    ]
-    assert definitions["io.k8s.apimachinery.pkg.util.intstr.IntOrString"] == {
-        "type": "string",
-        "format": "int-or-string",
-    }
-    patch = document["paths"]["/api/v1/namespaces/{namespace}/configmaps/{name}"]["patch"]
-    assert "application/apply-patch+yaml" in patch["consumes"]
-    assert {"name": "dryRun", "in": "query", "type": "string", "uniqueItems": True} in patch["parameters"]
-
-
-async def test_the_old_document_is_served_as_json_alone() -> None:
-    async with asking.fresh_cluster() as ask:
-        assert (await ask("GET", "/openapi/v2")).body["swagger"] == "2.0"
-        with pytest.raises(aiohttp.ContentTypeError, match="406"):
-            await ask("GET", "/openapi/v2", accept="application/com.github.proto-openapi.spec.v2@v1.0+protobuf")

@@ -172,13 +172,6 @@ async def test_of_two_views_of_a_pods_address_the_single_one_counts(ask: Asker) 
     assert fields(answer) == ["status.hostIPs[0].ip", "status.hostIPs[0]"]
 
 
-async def test_a_runtime_class_is_made_by_a_put_and_replaced_only_by_its_version(ask: Asker) -> None:
-    path, body = "/apis/node.k8s.io/v1/runtimeclasses/r", {"metadata": {"name": "r"}, "handler": "h"}
-    assert (await ask("PUT", path, body)).status == 201
-    answer = await ask("PUT", path, body)
-    assert (answer.status, fields(answer)) == (422, ["metadata.resourceVersion"])
-
-
 async def test_of_a_changed_priority_class_only_the_change_is_told(ask: Asker) -> None:
     classes = "/apis/scheduling.k8s.io/v1/priorityclasses"
     await ask("POST", classes, {"metadata": {"name": "p"}, "value": 1})

@@ -7,7 +7,6 @@ version. Bodies that come back are shared with the store and must not be changed
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from typing import Any, Final
 
 import orjson
@@ -19,7 +18,6 @@ from kubesim.server import forms, options, patching, read, scale, write
 from kubesim.server.call import Call
 from kubesim.server.options import DeleteOptions, ListOptions, WriteOptions
 from kubesim.server.request import User
-from kubesim.server.watch import select
 from kubesim.server.world import World
 
 Body = dict[str, Any]
@@ -110,24 +108,6 @@ class Client:
         wanted = DeleteOptions(grace=grace, policy=policy, uid=uid)
         deleting.delete(self._world, kind, namespace, name, wanted, self._user, [])
         self._world.proceed()
-
-    async def watch(
-        self, resource: str, namespace: str = "", *, since: int | None = None
-    ) -> AsyncIterator[tuple[str, Body]]:
-        """(ADDED | MODIFIED | DELETED, object) as it happens. Without ``since`` what exists comes first, as ADDED."""
-        kind = self.kind(resource)
-        prefix = f"{namespace}/" if namespace else ""
-        existing = [] if since is not None else self._world.store.collection(kind.storage_key).between(prefix)
-        pick = select(prefix, lambda record: True)
-        subscription = self._world.store.subscribe(kind.storage_key, since, pick)
-        try:
-            for record in existing:
-                yield "ADDED", forms.view(record, kind)
-            while await subscription.wait(None) and not subscription.closed:
-                for change, record in subscription.take():
-                    yield change, forms.view(record, kind)
-        finally:
-            subscription.close()
 
     def _call(
         self, resource: str, namespace: str, name: str, subresource: str, *, dry_run: bool = False, force: bool = False

@@ -131,9 +131,6 @@ class Fleet:
     def __iter__(self) -> Iterator[Member]:
         return iter(self._members.values())
 
-    def __len__(self) -> int:
-        return len(self._members)
-
     async def start(self) -> None:
         for member in self:
             await member.start()

@@ -37,9 +37,6 @@ class Findings:
     unknown: list[str] = field(default_factory=list)
     type_errors: list[str] = field(default_factory=list)
 
-    def __bool__(self) -> bool:
-        return bool(self.unknown or self.type_errors)
-
 
 def decode(node: Node, body: dict[str, Any]) -> tuple[dict[str, Any], Findings]:
     """``body`` as the server writes it, and what was wrong with it. Wrong and unknown parts are left out."""

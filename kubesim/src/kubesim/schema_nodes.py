@@ -65,10 +65,6 @@ class Node:
         self.custom = False
         """The root of a custom kind: only its metadata is decoded by type."""
 
-    def __repr__(self) -> str:
-        shape = ("scalar", "struct", "map", "list", "any")[self.shape]
-        return f"<Node {shape} {self.name or self.scalar}>"
-
     def child(self, key: str) -> Self | None:
         """The type of a member of a struct or map; ``None`` if there is no such field."""
         return self.fields.get(key) or self.value

@@ -1,4 +1,4 @@
-"""Claims and volumes that are deleted."""
+"""Claims on volumes that are deleted."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 from tests.controllers.stage import Stage
 
 Body = dict[str, Any]
-CLAIMS, VOLUMES = "persistentvolumeclaims", "persistentvolumes"
+CLAIMS = "persistentvolumeclaims"
 
 
 def claim(namespace: str = "default") -> Body:
@@ -52,20 +52,6 @@ def test_a_claim_stays_while_a_pod_uses_it() -> None:
     stage.api.delete("pods", "default", "a")
     stage.pass_time()
     assert stage.api.find(CLAIMS, "default", "data") is None
-
-
-def test_a_deleted_volume_goes_unless_it_is_bound() -> None:
-    stage = Stage(1)
-    source = {"hostPath": {"path": "/data"}, "capacity": {"storage": "1Gi"}, "accessModes": ["ReadWriteOnce"]}
-    for name in ("free", "bound"):
-        made = stage.api.create(VOLUMES, {"metadata": {"name": name}, "spec": source})
-        status = {"phase": "Bound" if name == "bound" else "Available"}
-        stage.api.update(VOLUMES, {**made, "status": status}, subresource="status")
-    stage.settle()
-    for name in ("free", "bound"):
-        stage.api.delete(VOLUMES, "", name)
-    stage.settle()
-    assert [one["metadata"]["name"] for one in stage.api.list(VOLUMES)] == ["bound"]
 
 
 def test_a_claim_keeps_the_finalizers_of_others() -> None:

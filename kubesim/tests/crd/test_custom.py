@@ -107,11 +107,6 @@ VALUES: dict[str, tuple[Body, Any, list[str]]] = {
         ["a", "b", "a", "a"],
         ['spec.a[2]: Duplicate value: "a"'],
     ),
-    "an embedded object needs a kind": (
-        {"type": "object", "x-kubernetes-embedded-resource": True, "x-kubernetes-preserve-unknown-fields": True},
-        {"apiVersion": "v1", "metadata": {"name": "x"}},
-        ["spec.a.kind: Required value"],
-    ),
 }
 
 

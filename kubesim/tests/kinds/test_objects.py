@@ -201,16 +201,6 @@ def test_a_slice_holds_addresses_of_its_family() -> None:
     ]
 
 
-def test_endpoints_are_listed_up_to_three() -> None:
-    kind = made.kind("Endpoints")
-    subset = {"addresses": [{"ip": f"1.1.1.{at}"} for at in range(5)], "ports": [{"port": 80}]}
-    assert kind.row is not None
-    assert kind.row(body("Endpoints", subsets=[subset]), made.NOW)[1] == (
-        "1.1.1.0:80,1.1.1.1:80,1.1.1.2:80 + 2 more..."
-    )
-    assert kind.row(body("Endpoints"), made.NOW)[1] == "<none>"
-
-
 def test_a_role_reference_does_not_change() -> None:
     kind = made.kind("RoleBinding")
     reference = {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "r"}
@@ -219,14 +209,6 @@ def test_a_role_reference_does_not_change() -> None:
     assert texts(kind.validate_update(new, old)) == [
         'roleRef: Invalid value: {"APIGroup":"rbac.authorization.k8s.io","Kind":"Role","Name":"s"}: cannot change'
         " roleRef"
-    ]
-
-
-def test_a_storage_class_does_not_change_what_it_provisions() -> None:
-    kind = made.kind("StorageClass")
-    old = created(body("StorageClass", provisioner="p"))
-    assert texts(kind.validate_update({**old, "provisioner": "q"}, old)) == [
-        'provisioner: Invalid value: "q": field is immutable'
     ]
 
 
@@ -319,70 +301,3 @@ def test_an_event_has_the_same_content_in_both_groups() -> None:
 
 def test_an_update_keeps_what_belongs_to_the_status() -> None:
     assert refused_change(scaler(), maxReplicas=9) == []
-
-
-# kinds without rules of their own still look right
-
-
-def cells(name: str, version: str = "", /, **parts: Any) -> list[Any]:
-    found = kind_row(name, version)
-    return found(body(name, version, **parts), made.NOW)[1:]
-
-
-def kind_row(name: str, version: str) -> Any:
-    return made.kind(name, version).row
-
-
-@pytest.mark.parametrize(
-    ("name", "parts", "shown"),
-    [
-        ("APIService", {"spec": {"service": {"namespace": "n", "name": "s"}}}, ["n/s", "Unknown", "<unknown>"]),
-        (
-            "CertificateSigningRequest",
-            {
-                "spec": {"signerName": "x/y", "username": "me", "expirationSeconds": 7200},
-                "status": {"conditions": [{"type": "Approved"}], "certificate": "eA=="},
-            },
-            ["<unknown>", "x/y", "me", "120m", "Approved,Issued"],
-        ),
-        (
-            "IPAddress",
-            {"spec": {"parentRef": {"resource": "services", "namespace": "n", "name": "s"}}},
-            ["services/n/s", "<unknown>"],
-        ),
-        ("CSIDriver", {"spec": {}}, [True, False, False, "<unset>", False, "<none>", "<unknown>"]),
-        (
-            "ValidatingAdmissionPolicyBinding",
-            {"spec": {"policyName": "p", "paramRef": {"name": "q"}}},
-            ["p", "*/q", "<unknown>"],
-        ),
-        ("ResourceClaim", {"status": {"allocation": {}, "reservedFor": [{}]}}, ["allocated,reserved", "<unknown>"]),
-        ("PriorityLevelConfiguration", {"spec": {"type": "Exempt"}}, ["Exempt", *["<none>"] * 4, "<unknown>"]),
-        ("FlowSchema", {"spec": {"priorityLevelConfiguration": {"name": "l"}}}, ["l", 0, "<none>", "<unknown>", "?"]),
-    ],
-)
-def test_a_row_of_a_plain_kind(name: str, parts: Body, shown: list[Any]) -> None:
-    assert cells(name, **parts) == shown
-
-
-def test_an_api_of_the_servers_own_is_there_at_once() -> None:
-    (condition,) = created(body("APIService", spec={"group": "g", "version": "v1"}))["status"]["conditions"]
-    assert (condition["type"], condition["status"], condition["reason"]) == ("Available", "True", "Local")
-
-
-def test_an_api_is_named_after_what_it_serves() -> None:
-    assert refused(body("APIService", spec={"group": "g", "version": "v1"})) == [
-        'metadata.name: Invalid value: "a": must be `spec.version+"."+spec.group`: "v1.g"'
-    ]
-
-
-def test_old_ways_to_store_things_are_warned_of() -> None:
-    old = {"annotations": {"volume.beta.kubernetes.io/storage-class": "s"}}
-    assert made.kind("PersistentVolumeClaim").warnings(body("PersistentVolumeClaim", metadata=old), None) == [
-        'metadata.annotations[volume.beta.kubernetes.io/storage-class]: deprecated since v1.8; use "storageClassName"'
-        " attribute instead"
-    ]
-    volume = body("PersistentVolume", spec={"storageos": {}, "persistentVolumeReclaimPolicy": "Delete"})
-    assert made.kind("PersistentVolume").warnings(volume, None) == [
-        "spec.storageOS: deprecated in v1.22, non-functional in v1.25+"
-    ]

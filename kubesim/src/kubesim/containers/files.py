@@ -28,12 +28,6 @@ class Files:
         self.files[path] = data
         return True
 
-    def listing(self, path: str) -> list[str]:
-        """The names in a directory."""
-        prefix = f"{path.rstrip('/')}/"
-        known = [name for name in (*self.files, *self._directories) if name.startswith(prefix) and name != prefix]
-        return sorted({name.removeprefix(prefix).partition("/")[0] for name in known})
-
     def pack(self, paths: Iterable[str]) -> tuple[bytes, list[str]]:
         """(an archive, the paths that are not there)."""
         made, missing = io.BytesIO(), []

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import posixpath
 import tarfile
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
@@ -37,14 +36,9 @@ class Shell:
             "echo": self._echo,
             "env": self._env,
             "hostname": self._hostname,
-            "ls": self._ls,
             "printenv": self._env,
-            "pwd": self._pwd,
-            "sleep": self._sleep,
             "tar": self._tar,
             "test": self._test,
-            "true": self._true,
-            "false": self._false,
         }
         for name in ("sh", "bash", "ash"):
             self._commands[name] = self._sh
@@ -193,37 +187,6 @@ class Shell:
     async def _hostname(self, arguments: Sequence[str]) -> int:
         await self._out(self._files.files["/etc/hostname"])
         return 0
-
-    async def _ls(self, arguments: Sequence[str]) -> int:
-        code = 0
-        for name in [one for one in arguments if not one.startswith("-")] or ["/"]:
-            path = self._path(name)
-            if path in self._files.files:
-                await self._out(f"{name}\n".encode())
-            elif self._files.is_directory(path):
-                await self._out("".join(f"{one}\n" for one in self._files.listing(path)).encode())
-            else:
-                await self._err(f"ls: {name}: No such file or directory\n".encode())
-                code = 1
-        return code
-
-    async def _pwd(self, arguments: Sequence[str]) -> int:
-        await self._out(b"/\n")
-        return 0
-
-    async def _sleep(self, arguments: Sequence[str]) -> int:
-        try:
-            await asyncio.sleep(float(arguments[0].removesuffix("s")))
-        except (IndexError, ValueError):
-            await self._err(b"sleep: invalid number\n")
-            return 1
-        return 0
-
-    async def _true(self, arguments: Sequence[str]) -> int:
-        return 0
-
-    async def _false(self, arguments: Sequence[str]) -> int:
-        return 1
 
     async def _test(self, arguments: Sequence[str]) -> int:
         """``-d``, ``-f``, ``-e`` of a path."""

@@ -1,4 +1,4 @@
-"""Volumes: every claim is bound at once, to a volume that is not there; what is deleted goes when nothing uses it."""
+"""Claims on volumes: each is bound at once, to a volume that is not there; a deleted one goes when no pod uses it."""
 
 from __future__ import annotations
 
@@ -11,46 +11,42 @@ from kubesim.store import Record
 
 Body = dict[str, Any]
 CLAIMS: Final = "persistentvolumeclaims"
-VOLUMES: Final = "persistentvolumes"
-_HELD: Final = {CLAIMS: "kubernetes.io/pvc-protection", VOLUMES: "kubernetes.io/pv-protection"}
+_HELD: Final = "kubernetes.io/pvc-protection"
 
 
 class Volumes:
     def __init__(self, loop: Loop) -> None:
         self._loop, self._client = loop, loop.client()
-        loop.add(self, CLAIMS, VOLUMES, "pods")
+        loop.add(self, CLAIMS, "pods")
 
     def keys(self, collection: str, record: Record) -> Iterable[str]:
-        if collection != "pods":
-            yield f"{collection} {record.key}"
+        if collection == CLAIMS:
+            yield record.key
             return
         for claim in _claims(record.body):
-            yield f"{CLAIMS} {record.namespace}/{claim}"
+            yield f"{record.namespace}/{claim}"
 
     def reconcile(self, key: str) -> None:
-        collection, _, place = key.partition(" ")
-        record = self._loop.world.store.get(collection, place)
+        record = self._loop.world.store.get(CLAIMS, key)
         if record is None:
             return
         if objects.meta(record.body).get("deletionTimestamp"):
-            self._release(collection, record)
-        elif collection == CLAIMS and objects.state(record.body).get("phase") != "Bound":
+            self._release(record)
+        elif objects.state(record.body).get("phase") != "Bound":
             spec = objects.spec(record.body)
             capacity = (spec.get("resources") or {}).get("requests") or {}
             fresh = {"phase": "Bound", "accessModes": spec.get("accessModes") or [], "capacity": capacity}
             self._client.update(CLAIMS, {**record.body, "status": fresh}, subresource="status")
 
-    def _release(self, collection: str, record: Record) -> None:
-        """Takes the mark away that keeps it, unless it is in use (Kubernetes: pvc- and pv-protection-controller)."""
+    def _release(self, record: Record) -> None:
+        """Takes the mark away that keeps it, unless it is in use (Kubernetes: pvc-protection-controller)."""
         meta = objects.meta(record.body)
-        kept = [one for one in meta.get("finalizers") or () if one != _HELD[collection]]
-        if kept == (meta.get("finalizers") or []) or self._is_used(collection, record):
+        kept = [finalizer for finalizer in meta.get("finalizers") or () if finalizer != _HELD]
+        if kept == (meta.get("finalizers") or []) or self._is_used(record):
             return
-        self._client.update(collection, {**record.body, "metadata": {**meta, "finalizers": kept}})
+        self._client.update(CLAIMS, {**record.body, "metadata": {**meta, "finalizers": kept}})
 
-    def _is_used(self, collection: str, record: Record) -> bool:
-        if collection == VOLUMES:
-            return objects.state(record.body).get("phase") == "Bound"
+    def _is_used(self, record: Record) -> bool:
         name = objects.meta(record.body)["name"]
         pods = self._loop.world.store.collection("pods").between(f"{record.namespace}/")
         # A pod that is not placed yet is not let onto a node while its claim is going.

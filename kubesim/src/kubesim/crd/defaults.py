@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from kubesim import status
-from kubesim.crd import constraints, embedded, paths, rules, shape, structural, validate
+from kubesim.crd import constraints, paths, rules, shape, structural, validate
 from kubesim.status import FieldError
 
 Schema = Mapping[str, Any]
@@ -38,8 +38,6 @@ def _one(schema: Schema, path: str, *, in_meta: bool) -> list[FieldError]:
         is_resource = bool(schema.get("x-kubernetes-embedded-resource"))
         if shape.prune(value, shape.read(schema, root=is_resource)) != value:
             errors.append(status.invalid_value(path, value, "must not have unknown fields"))
-        if found := embedded.check(value, schema, path):
-            return errors + found
     if found := validate.check(value, constraints.read(schema), path):
         return errors + found
     return errors + rules.run(rules.read(schema, root=False), value, value, path=path)

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from kubesim import status
-from kubesim.crd import constraints, embedded, listtype, ratchet, rules, scale_paths, shape, validate
+from kubesim.crd import constraints, listtype, ratchet, rules, scale_paths, shape, validate
 from kubesim.crd.constraints import Rule
 from kubesim.kind import Context
 from kubesim.kinds import metadata
@@ -42,7 +42,6 @@ class Face:
         self.has_status = subresources.get("status") is not None
         self.scale = scale_paths.read(subresources.get("scale"))
         self.shape = shape.read(openapi)
-        self.embeds = embedded.has_any(openapi)
         self.has_keyed_lists = listtype.has_any(openapi)
         self._shown: dict[int, tuple[Body, Body]] = {}
 
@@ -66,15 +65,6 @@ class Face:
         unknown: list[str] = []
         pruned = shape.drop_nulls(shape.prune(body, self.shape, unknown.append), self.shape)
         unknown.sort()
-        if self.embeds:
-            inside: list[str] = []
-            try:
-                pruned = embedded.coerce(pruned, self.openapi, inside.append)
-            except embedded.Malformed as problem:
-                version = status.quote(self.api_version.rpartition("/")[2])
-                text = f"{self.kind} in version {version} cannot be handled as a {self.kind}: {problem}"
-                raise status.bad_request(text) from problem
-            unknown += sorted(inside)
         return pruned, unknown
 
     def default(self, body: Body) -> Body:
@@ -134,7 +124,6 @@ class Face:
         if not errors:
             errors = validate.check(body, self.rule)
             errors += self._scale_spec(body) + self._scale_status(body)
-        errors += self._embedded(body)
         if self.has_keyed_lists:
             errors += listtype.check(body, self.openapi)
         return errors + self._rules(body, None, errors)
@@ -144,7 +133,6 @@ class Face:
         if not errors:
             errors = validate.check(new, self.rule, old=ratchet.Old(old))
             errors += self._scale_spec(new) + self._scale_status(new)
-        errors += self._embedded(new)
         errors += self._keyed_lists(new, old)
         return errors + self._rules(new, old, errors)
 
@@ -164,9 +152,6 @@ class Face:
             if body.get(name) != wanted:
                 errors.append(status.invalid_value(name, body.get(name) or "", f"must be {wanted}"))
         return errors
-
-    def _embedded(self, body: Body) -> list[FieldError]:
-        return embedded.check(body, self.openapi) if self.embeds else []
 
     def _keyed_lists(self, new: Body, old: Body) -> list[FieldError]:
         """An update is not refused for what was wrong before."""

@@ -1,4 +1,4 @@
-"""Leases, PriorityClasses, ServiceAccounts and RuntimeClasses: small kinds whose rules fit on a page."""
+"""Leases, PriorityClasses and ServiceAccounts: small kinds whose rules fit on a page."""
 
 from __future__ import annotations
 
@@ -9,12 +9,7 @@ from kubesim import status
 from kubesim.kind import Body, Context, Kind, Subresource
 from kubesim.kinds import (
     fields,
-    formats,
-    metadata,
     pod_defaults,
-    pod_scheduling,
-    resource_rules,
-    resources,
     table,
 )
 from kubesim.kinds.fields import Errors
@@ -160,49 +155,4 @@ SERVICE_ACCOUNT: Final = Kind(
     delete_returns_object=True,
     columns=table.columns("Name", "Age"),
     row=lambda body, now: [table.name(body), table.created(body, now)],
-)
-
-
-def _validate_runtime(body: Body) -> Errors:
-    handler = fields.text(body, "handler")
-    errors = fields.invalid("handler", handler, *formats.dns_label(handler)) if handler else fields.required("handler")
-    cost = fields.obj(body, "overhead").get("podFixed")
-    errors += resource_rules.requirements({"limits": cost}, "overhead") if cost else []
-    scheduling = fields.obj(body, "scheduling")
-    errors += metadata.labels(fields.obj(scheduling, "nodeSelector"), "scheduling.nodeSelector")
-    tolerations = fields.items(scheduling, "tolerations")
-    errors += pod_scheduling.tolerations(tolerations, "scheduling.tolerations")
-    seen: list[Body] = []
-    for at, one in enumerate(tolerations):
-        key = {name: fields.text(one, name) for name in ("key", "operator", "value", "effect")}
-        if key in seen:
-            shown = {name.capitalize(): value for name, value in key.items()}
-            shown["TolerationSeconds"] = one.get("tolerationSeconds")
-            errors += fields.duplicate(f"scheduling.tolerations[{at}]", shown)
-        seen.append(key)
-    return errors
-
-
-def _default_runtime(body: Body) -> Body:
-    def cost(found: Body) -> Body:
-        amounts = found.get("podFixed")
-        rounded = resources.rounded(amounts) if amounts else amounts
-        return found if rounded is amounts else {**found, "podFixed": rounded}
-
-    return pod_defaults.within(body, "overhead", cost)
-
-
-RUNTIME_CLASS: Final = Kind(
-    group="node.k8s.io",
-    version="v1",
-    kind="RuntimeClass",
-    plural="runtimeclasses",
-    namespaced=False,
-    allow_create_on_update=True,
-    allow_unconditional_update=False,
-    default=_default_runtime,
-    validate=_validate_runtime,
-    validate_update=lambda new, old: fields.unchanged("handler", new.get("handler"), old.get("handler")),
-    columns=table.columns("Name", "Handler", "Age"),
-    row=lambda body, now: [table.name(body), fields.text(body, "handler"), table.created(body, now)],
 )

@@ -1,7 +1,4 @@
-"""DaemonSets, and the revisions in which they and StatefulSets remember their templates.
-
-Kubernetes: ValidateDaemonSet, ValidateControllerRevision, SetDefaults_DaemonSet.
-"""
+"""DaemonSets. Kubernetes: ValidateDaemonSet, SetDefaults_DaemonSet."""
 
 from __future__ import annotations
 
@@ -176,45 +173,4 @@ DAEMON_SET: Final = Kind(
         "Selector*",
     ),
     row=_daemon_row,
-)
-
-
-# ControllerRevisions
-
-
-def _validate_revision(body: Body) -> Errors:
-    return fields.non_negative("revision", body.get("revision"))
-
-
-def _validate_new_revision(body: Body) -> Errors:
-    data = body.get("data")
-    if data is None:
-        return fields.required("data", "data is mandatory")
-    return [] if isinstance(data, dict) else fields.required("data", "data must be a valid JSON object")
-
-
-def _validate_revision_update(new: Body, old: Body) -> Errors:
-    return fields.unchanged("data", new.get("data"), old.get("data"))
-
-
-def _revision_row(body: Body, now: datetime) -> list[Any]:
-    owners = [one for one in fields.items(body, "metadata", "ownerReferences") if one.get("controller")]
-    shown = table.NONE
-    if owners:
-        group = fields.text(owners[0], "apiVersion").rpartition("/")[0]
-        kind = fields.text(owners[0], "kind").lower()
-        shown = f"{kind}.{group}/{owners[0].get('name')}" if group else f"{kind}/{owners[0].get('name')}"
-    return [table.name(body), shown, workloads.number(body, "revision"), table.created(body, now)]
-
-
-CONTROLLER_REVISION: Final = Kind(
-    group="apps",
-    version="v1",
-    kind="ControllerRevision",
-    plural="controllerrevisions",
-    validate=_validate_revision,
-    validate_create=_validate_new_revision,
-    validate_update=_validate_revision_update,
-    columns=table.columns("Name", "Controller", "Revision", "Age"),
-    row=_revision_row,
 )

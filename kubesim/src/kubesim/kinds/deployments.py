@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from kubesim.kind import Body, Kind, Scale
-from kubesim.kinds import counts, fields, pod_defaults, pod_spec, preparation, selectors, table, workloads
+from kubesim.kinds import counts, fields, pod_defaults, preparation, table, workloads
 from kubesim.kinds.fields import Errors
 from kubesim.kinds.pod_warnings import name_in_pods, template_warnings
 
@@ -179,60 +179,5 @@ REPLICA_SET: Final = Kind(
     warnings=_name_warnings,
     columns=table.columns(*_SET_COLUMNS, "Selector*"),
     row=_replica_set_row,
-    **preparation.keeping({"replicas": 0}),
-)
-
-
-# ReplicationControllers
-
-
-def _controller_default(body: Body) -> Body:
-    body = _replicas_default(body)
-    labels = fields.obj(body, "spec", "template", "metadata").get("labels")
-    if not labels:
-        return body
-    if not fields.obj(body, "spec").get("selector"):
-        body = fields.with_path(body, ("spec", "selector"), labels)
-    if not fields.obj(body, "metadata").get("labels"):
-        body = fields.with_path(body, ("metadata", "labels"), labels)
-    return body
-
-
-def _validate_controller(body: Body) -> Errors:
-    spec = fields.obj(body, "spec")
-    errors = fields.non_negative("spec.minReadySeconds", spec.get("minReadySeconds"))
-    selector = spec.get("selector")
-    errors += [] if selector else fields.required("spec.selector")
-    errors += fields.non_negative("spec.replicas", spec.get("replicas"))
-    if spec.get("template") is None:
-        return errors + fields.required("spec.template")
-    labels = fields.obj(spec, "template", "metadata").get("labels") or {}
-    if selector and any(labels.get(key) != value for key, value in selector.items()):
-        errors += fields.invalid("spec.template.metadata.labels", fields.sorted_map(labels), workloads.UNMATCHED)
-    errors += pod_spec.validate_template(spec["template"], "spec.template")
-    return errors + workloads.always_restarts(spec, "spec", "ReplicationController")
-
-
-def _controller_row(body: Body, now: datetime) -> list[Any]:
-    row = _replica_set_row(body, now)
-    return [*row[:-1], selectors.labels_text(fields.obj(body, "spec", "selector"))]
-
-
-REPLICATION_CONTROLLER: Final = Kind(
-    group="",
-    version="v1",
-    kind="ReplicationController",
-    plural="replicationcontrollers",
-    short_names=("rc",),
-    categories=("all",),
-    subresources=(workloads.SCALE, workloads.STATUS),
-    scale=Scale(),
-    default=_controller_default,
-    validate=_validate_controller,
-    validate_status=_validate_replica_set_status,
-    warnings=_name_warnings,
-    field_labels={"status.replicas": lambda body: str(workloads.number(body, "status", "replicas"))},
-    columns=table.columns(*_SET_COLUMNS, "Selector*"),
-    row=_controller_row,
     **preparation.keeping({"replicas": 0}),
 )

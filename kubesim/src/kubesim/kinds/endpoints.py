@@ -1,7 +1,4 @@
-"""Endpoints and EndpointSlices: the addresses behind Services.
-
-Kubernetes: ValidateEndpoints, ValidateEndpointSlice.
-"""
+"""EndpointSlices: the addresses behind Services. Kubernetes: ValidateEndpointSlice."""
 
 from __future__ import annotations
 
@@ -21,82 +18,11 @@ def _listed(values: list[str], empty: str) -> str:
     return ",".join(values[:3]) + more or empty
 
 
-def _default_endpoints(body: Body) -> Body:
-    def subset(one: Body) -> Body:
-        return pod_defaults.each(one, "ports", lambda port: pod_defaults.fill(port, protocol="TCP"))
-
-    return pod_defaults.each(body, "subsets", subset)
-
-
-def _validate_endpoints(body: Body) -> Errors:
-    errors: Errors = []
-    for at, subset in enumerate(fields.items(body, "subsets")):
-        path = f"subsets[{at}]"
-        if not subset.get("addresses") and not subset.get("notReadyAddresses"):
-            errors += fields.required(path, "must specify `addresses` or `notReadyAddresses`")
-        for key in ("addresses", "notReadyAddresses"):
-            for number, address in enumerate(fields.items(subset, key)):
-                errors += _address(address, f"{path}.{key}[{number}]")
-        ports = fields.items(subset, "ports")
-        for number, port in enumerate(ports):
-            errors += _port(port, f"{path}.ports[{number}]", named=len(ports) > 1)
-    return errors
-
-
-def _address(address: Body, path: str) -> Errors:
-    ip, host, node = fields.text(address, "ip"), fields.text(address, "hostname"), address.get("nodeName")
-    bad = ip_rules.address(ip, f"{path}.ip")
-    errors = bad + (fields.invalid(f"{path}.hostname", host, *formats.dns_label(host)) if host else [])
-    errors += [] if node is None else fields.invalid(f"{path}.nodeName", node, *formats.dns_subdomain(node))
-    return errors + (
-        fields.invalid(f"{path}.ip", ip, "must be a valid IP address") if bad else ip_rules.outside(ip, f"{path}.ip")
-    )
-
-
-def _port(port: Body, path: str, *, named: bool) -> Errors:
-    name, number = fields.text(port, "name"), port.get("port") or 0
-    if name:
-        errors = fields.invalid(f"{path}.name", name, *formats.dns_label(name))
-    else:
-        errors = fields.required(f"{path}.name") if named else []
-    errors += fields.invalid(f"{path}.port", number, *formats.port_number(number))
-    return errors + _protocols(port, path)
-
-
 def _protocols(port: Body, path: str) -> Errors:
     errors = fields.one_of(f"{path}.protocol", fields.text(port, "protocol"), *_PROTOCOLS)
     if (application := port.get("appProtocol")) is not None:
         errors += fields.invalid(f"{path}.appProtocol", application, *formats.qualified_name(application))
     return errors
-
-
-def _endpoints_row(body: Body, now: datetime) -> list[Any]:
-    subsets = fields.items(body, "subsets")
-    found: list[str] = []
-    for subset in subsets:
-        hosts = [fields.text(address, "ip") for address in fields.items(subset, "addresses")]
-        ports = fields.items(subset, "ports")
-        for port in ports:
-            found += [f"[{host}]:{port.get('port')}" if ":" in host else f"{host}:{port.get('port')}" for host in hosts]
-        found += [] if ports else hosts
-    return [table.name(body), _listed(found, "") if subsets else table.NONE, table.created(body, now)]
-
-
-ENDPOINTS: Final = Kind(
-    group="",
-    version="v1",
-    kind="Endpoints",
-    plural="endpoints",
-    short_names=("ep",),
-    list_kind="EndpointsList",
-    allow_create_on_update=True,
-    deprecated="v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice",
-    default=_default_endpoints,
-    validate_create=_validate_endpoints,
-    validate_update=lambda new, old: [] if new.get("subsets") == old.get("subsets") else _validate_endpoints(new),
-    columns=table.columns("Name", "Endpoints", "Age"),
-    row=_endpoints_row,
-)
 
 
 def _default_slice(body: Body) -> Body:

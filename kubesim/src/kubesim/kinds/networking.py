@@ -1,4 +1,4 @@
-"""Ingresses, their classes, and NetworkPolicies. Kubernetes: pkg/apis/networking/validation."""
+"""Ingresses and NetworkPolicies. Kubernetes: pkg/apis/networking/validation."""
 
 from __future__ import annotations
 
@@ -175,73 +175,6 @@ INGRESS: Final = Kind(
     columns=table.columns("Name", "Class", "Hosts", "Address", "Ports", "Age"),
     row=_ingress_row,
     **preparation.keeping({"loadBalancer": {}}),
-)
-
-
-def _default_class(body: Body) -> Body:
-    return pod_defaults.within(
-        body,
-        "spec",
-        lambda spec: pod_defaults.within(spec, "parameters", lambda found: pod_defaults.fill(found, scope="Cluster")),
-    )
-
-
-def _validate_class(body: Body) -> Errors:
-    spec = fields.obj(body, "spec")
-    controller = fields.text(spec, "controller")
-    path = "spec.controller"
-    errors = fields.too_long(path, 250) if len(controller) > 250 else []
-    domain, slash, rest = controller.partition("/")
-    if not controller:
-        errors += fields.required(path)
-    elif not (domain and slash and rest):
-        errors += fields.invalid(path, controller, 'must be a domain-prefixed path (such as "acme.io/foo")')
-    else:
-        errors += fields.invalid(path, domain, *formats.dns_subdomain(domain))
-    found = spec.get("parameters")
-    return errors if found is None else errors + _parameters(found, "spec.parameters")
-
-
-def _parameters(found: Body, path: str) -> Errors:
-    errors = _reference(found, path)
-    scope, namespace = fields.text(found, "scope"), found.get("namespace")
-    if scope not in ("Cluster", "Namespace"):
-        return errors + fields.unsupported(f"{path}.scope", scope, "Cluster", "Namespace")
-    if scope == "Cluster" and namespace is not None:
-        errors += fields.forbidden(f"{path}.namespace", "`parameters.scope` is set to 'Cluster'")
-    if scope == "Namespace" and namespace is None:
-        errors += fields.required(f"{path}.namespace", "`parameters.scope` is set to 'Namespace'")
-    return errors
-
-
-def _class_row(body: Body, now: datetime) -> list[Any]:
-    spec, found = fields.obj(body, "spec"), fields.obj(body, "spec").get("parameters")
-    default = fields.obj(body, "metadata", "annotations").get("ingressclass.kubernetes.io/is-default-class") == "true"
-    shown = table.NONE
-    if found is not None:
-        group = f".{found['apiGroup']}" if found.get("apiGroup") else ""
-        shown = f"{found.get('kind')}{group}/{found.get('name')}"
-    name = table.name(body) + (" (default)" if default else "")
-    return [name, fields.text(spec, "controller"), shown, table.created(body, now)]
-
-
-INGRESS_CLASS: Final = Kind(
-    group="networking.k8s.io",
-    version="v1",
-    kind="IngressClass",
-    plural="ingressclasses",
-    namespaced=False,
-    has_generation=True,
-    default=_default_class,
-    validate=_validate_class,
-    validate_update=lambda new, old: fields.unchanged(
-        "spec.controller",
-        fields.text(fields.obj(new, "spec"), "controller"),
-        fields.text(fields.obj(old, "spec"), "controller"),
-    ),
-    update_first=True,
-    columns=table.columns("Name", "Controller", "Parameters", "Age"),
-    row=_class_row,
 )
 
 

@@ -62,8 +62,6 @@ def _value_from(source: Body, value: str, path: str) -> Errors:
     for key in ("configMapKeyRef", "secretKeyRef"):
         if (ref := source.get(key)) is not None:
             errors += _key_reference(ref, f"{path}.{key}")
-    if (ref := source.get("fileKeyRef")) is not None:
-        errors += _file_reference(ref, f"{path}.fileKeyRef")
     count = sum(source.get(key) is not None for key in _SOURCES)
     if not count:
         names = ", ".join(f"`{key}`" for key in _SOURCES[:-1]) + " or `fileKeyRef`"
@@ -81,22 +79,6 @@ def _key_reference(ref: Body, path: str) -> Errors:
     if not key:
         return errors + fields.required(f"{path}.key")
     return errors + fields.invalid(f"{path}.key", key, *formats.config_key(key))
-
-
-def _file_reference(ref: Body, path: str) -> Errors:
-    key, volume, where = (fields.text(ref, name) for name in ("key", "volumeName", "path"))
-    errors: Errors = []
-    if key:
-        errors += fields.invalid(f"{path}.key", key, *formats.environment_name(key))
-    else:
-        errors += fields.required(f"{path}.key")
-    if volume:
-        errors += fields.invalid(f"{path}.volumeName", volume, *formats.dns_label(volume))
-    else:
-        errors += fields.required(f"{path}.volumeName")
-    if not where:
-        return errors + fields.required(f"{path}.path")
-    return errors + (fields.invalid(f"{path}.path", where, "must not contain '..'") if ".." in where.split("/") else [])
 
 
 def field_reference(ref: Body, path: str, allowed: tuple[str, ...]) -> Errors:

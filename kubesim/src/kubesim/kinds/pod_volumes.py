@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from kubesim.kinds import claims, fields, formats, pod_environment, resources, selectors
+from kubesim.kinds import claims, fields, formats, pod_environment, resources
 from kubesim.kinds.fields import Body, Errors
 
 FILE_MODE: Final = "must be a number between 0 and 0777 (octal), both inclusive"
@@ -180,9 +180,6 @@ def _projected(source: Body, path: str) -> Errors:
                 errors += _collision(fields.text(file, "path"), paths, path, fields.text(file, "path"))
         if (token := part.get("serviceAccountToken")) is not None:
             errors += _token(token, path, f"{here}.serviceAccountToken")
-        if (bundle := part.get("clusterTrustBundle")) is not None:
-            errors += _trust_bundle(bundle, f"{here}.clusterTrustBundle")
-            errors += _collision(fields.text(bundle, "path"), paths, path, fields.text(bundle, "path"))
         if sum(value is not None for value in part.values()) > 1:
             errors += fields.forbidden(here, "may not specify more than 1 volume type per source")
     return errors
@@ -208,26 +205,6 @@ def _token(token: Body, path: str, here: str) -> Errors:
         )
     where = fields.text(token, "path")
     return errors + (_local(where, f"{path}.path") if where else fields.required(f"{path}.path"))
-
-
-def _trust_bundle(bundle: Body, path: str) -> Errors:
-    name, signer = bundle.get("name"), bundle.get("signerName")
-    errors: Errors = []
-    if name is not None and signer is not None:
-        errors += fields.invalid(path, bundle, "only one of name and signerName may be used")
-    elif name is not None:
-        errors += [] if name else fields.required(f"{path}.name", "must be a valid object name")
-        if (selector := bundle.get("labelSelector")) is not None:
-            errors += fields.invalid(
-                f"{path}.labelSelector", selector, "labelSelector must be unset if name is specified"
-            )
-    elif signer is not None:
-        errors += [] if signer else fields.required(f"{path}.signerName", "must be a valid signer name")
-        errors += selectors.validate(bundle.get("labelSelector"), f"{path}.labelSelector")
-    else:
-        errors += fields.required(path, "either name or signerName must be specified")
-    where = fields.text(bundle, "path")
-    return errors + ([] if where else fields.required(f"{path}.path")) + _local(where, f"{path}.path")
 
 
 def _csi(source: Body, path: str) -> Errors:

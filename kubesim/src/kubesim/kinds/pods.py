@@ -6,7 +6,6 @@ Kubernetes: podStrategy, the Priority and DefaultTolerationSeconds admission plu
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Any, Final
 
 from kubesim import status
@@ -52,7 +51,6 @@ def _admit(body: Body, old: Body | None, ctx: Context) -> Body:
         missing = [key for key in ("priority", "preemptionPolicy") if spec.get(key) is None]
         spec = fields.carry(spec, fields.obj(old, "spec"), *missing) if missing else spec
     spec = _with_tolerations(spec)
-    spec = _with_runtime(body, spec, ctx) if old is None and spec.get("runtimeClassName") is not None else spec
     return body if spec is body.get("spec") else {**body, "spec": spec}
 
 
@@ -108,26 +106,6 @@ def _with_tolerations(spec: Body) -> Body:
         if not any(one.get("key") in (None, "", key) and one.get("effect") in (None, "", "NoExecute") for one in given)
     ]
     return {**spec, "tolerations": [*given, *added]} if added else spec
-
-
-def _with_runtime(body: Body, spec: Body, ctx: Context) -> Body:
-    """What the class of runtime costs and where it runs. Kubernetes: the RuntimeClass admission plugin."""
-    name = spec["runtimeClassName"]
-    if not name:
-        raise status.untyped("resource name may not be empty")
-    found = ctx.lookup.get("runtimeclasses.node.k8s.io", "", name)
-    if found is None:
-        raise status.forbidden("", "pods", table.name(body), f'pod rejected: RuntimeClass "{name}" not found')
-    overhead = fields.obj(found, "overhead", "podFixed")
-    if spec.get("overhead") and spec["overhead"] != overhead:
-        text = "pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead"
-        raise status.forbidden("", "pods", table.name(body), text)
-    spec = {**spec, "overhead": overhead} if overhead else spec
-    scheduling = fields.obj(found, "scheduling")
-    if chosen := fields.obj(scheduling, "nodeSelector"):
-        spec = {**spec, "nodeSelector": {**chosen, **fields.obj(spec, "nodeSelector")}}
-    more = [one for one in fields.items(scheduling, "tolerations") if one not in fields.items(spec, "tolerations")]
-    return {**spec, "tolerations": [*fields.items(spec, "tolerations"), *more]} if more else spec
 
 
 def _create(body: Body, ctx: Context) -> Body:
@@ -325,30 +303,4 @@ POD: Final = Kind(
         "Name", "Ready", "Status", "Restarts", "Age", "IP*", "Node*", "Nominated Node*", "Readiness Gates*"
     ),
     row=pod_row.row,
-)
-
-
-def _validate_template(body: Body) -> Errors:
-    return pod_spec.validate_template(fields.obj(body, "template"), "template")
-
-
-def _template_row(body: Body, now: datetime) -> list[Any]:
-    spec = fields.obj(body, "template", "spec")
-    labels = fields.obj(body, "template", "metadata", "labels")
-    shown = ",".join(f"{key}={value}" for key, value in sorted(labels.items())) or table.NONE
-    return [table.name(body), *table.containers(spec), shown]
-
-
-POD_TEMPLATE: Final = Kind(
-    group="",
-    version="v1",
-    kind="PodTemplate",
-    plural="podtemplates",
-    delete_returns_object=True,
-    default=lambda body: pod_defaults.within(body, "template", pod_defaults.template),
-    has_generation=True,
-    generation_moves=lambda new, old: bool(new.get("template") != old.get("template")),
-    validate=_validate_template,
-    columns=table.columns("Name", "Containers", "Images", "Pod Labels"),
-    row=_template_row,
 )

@@ -318,22 +318,6 @@ def charge(quotas: Iterable[Body], group: str, plural: str, body: Body, old: Bod
     return changed
 
 
-def release(quotas: Iterable[Body], group: str, plural: str, body: Body) -> list[Body]:
-    """The quotas whose count falls when this object is gone."""
-    resource = status.resource_name(group, plural)
-    used = usage(resource, body)
-    changed = []
-    for quota in quotas:
-        found = fields.obj(quota, "status")
-        counted = fields.obj(found, "used")
-        if not _in_scope(quota, resource, body):
-            continue
-        after = {key: _minus(counted[key], used[key]) for key in used if key in counted}
-        if after:
-            changed.append({**quota, "status": {**found, "used": {**counted, **after}}})
-    return changed
-
-
 def _minus(left: str, right: str) -> str:
     difference = quantity.parse(left) - quantity.parse(right)
     return str(difference)

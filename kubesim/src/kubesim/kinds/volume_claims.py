@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from kubesim import status
 from kubesim.kind import Body, Context, Kind, Subresource
-from kubesim.kinds import claims, fields, pod_defaults, preparation, resources, storage_classes, table
+from kubesim.kinds import claims, fields, pod_defaults, preparation, resources, table
 from kubesim.kinds.fields import Errors
 from kubesim.kinds.go_diff import diff
 
@@ -34,11 +34,6 @@ def _default_status(found: Body) -> Body:
     return found
 
 
-def _class_of(claim: Body) -> str:
-    old_name = fields.obj(claim, "metadata", "annotations").get(storage_classes.OLD_NAME)
-    return str(old_name or fields.text(fields.obj(claim, "spec"), "storageClassName"))
-
-
 def _may_grow(body: Body, old: Body | None, ctx: Context) -> Body:
     """Refuses to enlarge what nothing could enlarge. Kubernetes: the PersistentVolumeClaimResize plugin."""
     old = old or body
@@ -49,9 +44,9 @@ def _may_grow(body: Body, old: Body | None, ctx: Context) -> Body:
     if fields.obj(old, "status").get("phase") != "Bound":
         text = "Only bound persistent volume claims can be expanded"
         raise status.forbidden("", "persistentvolumeclaims", name, text)
-    group = _class_of(body)
-    found = ctx.lookup.get("storageclasses.storage.k8s.io", "", group) if group == _class_of(old) else None
-    if not group or found is None or not found.get("allowVolumeExpansion"):
+    group = fields.text(fields.obj(body, "spec"), "storageClassName")
+    found = ctx.lookup.get("storageclasses.storage.k8s.io", "", group) if group else None
+    if found is None or not found.get("allowVolumeExpansion"):
         text = (
             "only dynamically provisioned pvc can be resized and the storageclass that provisions the pvc must support"
             " resize"
@@ -65,16 +60,20 @@ def _admit(body: Body, old: Body | None, ctx: Context) -> Body:
         return body
     body = preparation.held(body, "kubernetes.io/pvc-protection")
     spec = fields.obj(body, "spec")
-    notes = fields.obj(body, "metadata", "annotations")
-    if spec.get("storageClassName") is not None or storage_classes.OLD_NAME in notes:
+    if spec.get("storageClassName") is not None:
         return body
-    classes = [one for one in ctx.lookup.list("storageclasses.storage.k8s.io") if storage_classes.is_default(one)]
+    classes = [one for one in ctx.lookup.list("storageclasses.storage.k8s.io") if _is_default(one)]
     if not classes:
         return body
     # Of several defaults the youngest counts, among equals the first by name.
     classes.sort(key=table.name)
     newest = max(classes, key=lambda one: fields.text(fields.obj(one, "metadata"), "creationTimestamp"))
     return {**body, "spec": {**spec, "storageClassName": table.name(newest)}}
+
+
+def _is_default(storage_class: Body) -> bool:
+    notes = fields.obj(storage_class, "metadata", "annotations")
+    return notes.get("storageclass.kubernetes.io/is-default-class") == "true"
 
 
 def _same_sources(spec: Body) -> Body:
@@ -161,7 +160,7 @@ def _validate_update(new: Body, old: Body) -> Errors:
 
 
 def _warnings(body: Body, old: Body | None) -> list[str]:
-    found = storage_classes.old_name_warnings(body)
+    found: list[str] = []
     for side in ("requests", "limits"):
         amount = fields.obj(body, "spec", "resources", side).get("storage")
         if amount is not None and resources.value(amount).denominator != 1:
@@ -174,14 +173,13 @@ def _row(body: Body, now: datetime) -> list[Any]:
     spec, found = fields.obj(body, "spec"), fields.obj(body, "status")
     deleted = fields.obj(body, "metadata").get("deletionTimestamp")
     volume = fields.text(spec, "volumeName")
-    old_class = fields.obj(body, "metadata", "annotations").get(storage_classes.OLD_NAME)
     return [
         table.name(body),
         "Terminating" if deleted else fields.text(found, "phase"),
         volume,
         fields.obj(found, "capacity").get("storage", "0") if volume else "",
         table.access_modes(fields.items(found, "accessModes")) if volume else "",
-        old_class or fields.text(spec, "storageClassName"),
+        fields.text(spec, "storageClassName"),
         spec.get("volumeAttributesClassName") or "<unset>",
         table.created(body, now),
         spec.get("volumeMode") or "<unset>",

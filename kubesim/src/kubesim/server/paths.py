@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import orjson
 
-from kubesim import openapi, openapi_v2, status
+from kubesim import openapi, status
 from kubesim.registry import Registry
 from kubesim.server import discovery, forms, tables
 from kubesim.server.request import TEXT, Request, Response
@@ -63,10 +63,8 @@ class Paths:
                 return _version(req)
             case ["version", *_]:
                 raise status.path_not_found()
-            case ["metrics"]:
-                return Response(200, self._metrics(), TEXT)
             case ["openapi", *rest]:
-                return self._swagger(req) if rest == ["v2"] else self._openapi(rest)
+                return self._openapi(rest)
             case ["api" | "apis" as root]:
                 return self._root(req, root)
             case ["api", "v1"]:
@@ -118,19 +116,6 @@ class Paths:
         headers = [("Etag", f'"{_tag(path, registry)}"'), ("Vary", "Accept")]
         return Response(200, known[1], headers=headers)
 
-    def _swagger(self, req: Request) -> Response:
-        """Version 2, as JSON alone; 406 without a word for other forms."""
-        asked = [media for media, _ in forms.clauses(str(req.headers.get("Accept", "")))]
-        if asked and not {"*/*", "application/*", forms.MEDIA[0]} & set(asked):
-            return Response(406, b"", "")
-        registry = self._world.registry
-        known = self._documents.get("v2")
-        if known is None or known[0] != registry.generation:
-            version = f"{VERSION['major']}.{VERSION['minor']}"
-            data = orjson.dumps(openapi_v2.document(registry, version))
-            known = self._documents["v2"] = (registry.generation, data)
-        return Response(200, known[1], headers=[("Etag", f'"{_tag("v2", registry)}"'), ("Vary", "Accept")])
-
     def _known(self) -> list[str]:
         paths = {"/api", "/api/v1", "/apis", "/apis/", "/healthz", "/livez", "/readyz", "/metrics", "/version"}
         paths |= {"/openapi/v2", "/openapi/v3", "/openapi/v3/"}
@@ -140,13 +125,6 @@ class Paths:
             if name:
                 paths |= {f"/apis/{name}", *(f"/apis/{name}/{version}" for version in versions)}
         return sorted(paths)
-
-    def _metrics(self) -> bytes:
-        lines = ["# TYPE apiserver_resource_objects gauge"]
-        for kind in sorted(self._world.registry.storages(), key=lambda kind: kind.resource):
-            count = len(self._world.store.collection(kind.storage_key).keys)
-            lines.append(f'apiserver_resource_objects{{group="{kind.group}",resource="{kind.plural}"}} {count}')
-        return ("\n".join(lines) + "\n").encode()
 
 
 def _json(body: Any) -> Response:
