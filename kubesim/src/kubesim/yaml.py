@@ -22,6 +22,8 @@ _INTEGER: Final = re.compile(r"[-+]?(0[xX][0-9a-fA-F]+|0[oO]?[0-7]+|0[bB][01]+|[
 _FLOAT: Final = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
 _NOT_FINITE: Final = re.compile(r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)")
 _DEPTH: Final = 100
+_TOO_DEEP: Final = "exceeded maximum nesting depth"
+"""What libyaml says itself, from version 0.2.6 on, of text that is too deep to be looked at."""
 _ALIASED: Final = 400_000
 """So many nodes may come in through aliases."""
 _OPEN: Final[Any] = object()
@@ -42,6 +44,8 @@ def load(data: bytes) -> tuple[Any, list[str]]:
     except yaml.reader.ReaderError:
         raise YamlError("yaml: control characters are not allowed") from None
     except yaml.MarkedYAMLError as error:
+        if error.problem == _TOO_DEEP:
+            raise YamlError(f"yaml: exceeded max depth of {_DEPTH}") from None
         raise YamlError(f"yaml: {_where(error)}{error.problem}") from None
     return builder.value, builder.repeated
 
