@@ -173,7 +173,7 @@ def _old(metric: Body, side: str, pairs: tuple[tuple[str, str], ...]) -> Body:
     out: Body
     if kind == "object":
         average = amounts.pop(pairs[1][0], None)
-        described = fields.obj(source, "describedObject")
+        described = fields.ordered(fields.obj(source, "describedObject"), "kind", "name", "apiVersion")
         out = {"target": described, "metricName": name, pairs[2][0]: "0", **amounts}
         out |= {"selector": selector} if selector is not None else {}
         out |= {"averageValue": average} if average is not None else {}

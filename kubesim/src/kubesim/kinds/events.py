@@ -124,6 +124,7 @@ def _validate_update(new: Body, old: Body) -> Errors:
         "firstTimestamp",
         "lastTimestamp",
         "count",
+        "reason",
         "type",
         "eventTime",
         "action",

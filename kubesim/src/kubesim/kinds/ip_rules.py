@@ -34,6 +34,14 @@ def cidr(value: str, path: str) -> Errors:
     return fields.invalid(path, value, "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)")
 
 
+def prefix(value: str, path: str) -> Errors:
+    """Complaints about a network whose address is that of a host in it."""
+    interface = ipaddress.ip_interface(value)
+    if interface.ip == interface.network.network_address:
+        return []
+    return fields.invalid(path, value, "must not have bits set beyond the prefix length")
+
+
 def outside(address: str, path: str) -> Errors:
     """An address that others can reach. Kubernetes: ValidateEndpointIP."""
     found = ipaddress.ip_address(address)

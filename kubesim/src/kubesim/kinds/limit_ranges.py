@@ -100,6 +100,12 @@ def _order(limit: Body, path: str) -> Errors:
         ratio = fields.obj(limit, "maxLimitRequestRatio").get(name)
         if ratio is not None and resources.value(ratio) < 1:
             errors += fields.invalid(f"{path}.maxLimitRequestRatio[{name}]", ratio, f"ratio {ratio} is less than 1")
+        low, high = fields.obj(limit, "min").get(name), fields.obj(limit, "max").get(name)
+        if ratio is not None and low is not None and high is not None and resources.value(low):
+            most = resources.value(high) / resources.value(low)
+            if resources.value(ratio) > most:
+                text = f"ratio {ratio} is greater than max/min = {float(most):f}"
+                errors += fields.invalid(f"{path}.maxLimitRequestRatio[{name}]", ratio, text)
     return errors
 
 

@@ -113,7 +113,8 @@ def requirements(found: Body, path: str, *, claims: frozenset[str] = frozenset()
         here = f"{path}.claims[{at}]"
         if not name:
             errors += fields.required(here)
-        elif name in seen:
+            continue
+        if name in seen:
             errors += fields.duplicate(here, name)
         seen.add(name)
         if name not in claims:

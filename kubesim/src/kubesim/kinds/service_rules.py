@@ -126,7 +126,7 @@ def _source_ranges(body: Body, spec: Body, kind: str) -> Errors:
         path = "spec.LoadBalancerSourceRanges"
         errors = [] if kind == "LoadBalancer" else fields.forbidden(path, _LB_ONLY)
         for at, value in enumerate(ranges):
-            errors += ip_rules.cidr(value.strip(), f"{path}[{at}]")
+            errors += ip_rules.cidr(value.strip(), f"{path}[{at}]") or ip_rules.prefix(value.strip(), f"{path}[{at}]")
         return errors
     if note is None:
         return []

@@ -50,6 +50,11 @@ class _Wrong(Exception):
         super().__init__(f"invalid character '{shown}' {where}")
 
 
+class _WrongEscape(_Wrong):
+    def __init__(self, sequence: str) -> None:
+        Exception.__init__(self, f"invalid escape sequence `{sequence}` in string")
+
+
 class _Scanner:
     """Go's scanner, kept to what decides its messages."""
 
@@ -135,32 +140,27 @@ class _Scanner:
             if char == "\\":
                 self._escape(self._next())
             elif char < " ":
-                raise _Wrong(char, "in string literal")
+                raise _Wrong(char, "in string")
 
     def _escape(self, char: str) -> None:
-        if char == "u":
-            for _ in range(4):
-                digit = self._next()
-                if digit not in _HEX:
-                    raise _Wrong(digit, "in \\u hexadecimal character escape")
-        elif char not in 'bfnrt\\/"':
-            raise _Wrong(char, "in string escape code")
+        start = self._at - 2
+        digits = "".join(self._next() for _ in range(4)) if char == "u" else "0"
+        if char not in 'bfnrt\\/"u' or not _HEX.issuperset(digits):
+            raise _WrongEscape(self._text[start : self._at])
 
     def _number(self, char: str) -> None:
-        if char == "-":
-            char = self._next()
-            if char not in _DIGITS:
-                raise _Wrong(char, "in numeric literal")
+        if char == "-" and (char := self._next()) not in _DIGITS:
+            raise _Wrong(char, "in numeric literal")
         if char != "0":
             self._digits()
         if self._peek() == ".":
             self._next()
-            self._some_digits("after decimal point in numeric literal")
+            self._some_digits()
         if self._peek() in ("e", "E"):
             self._next()
             if self._peek() in ("+", "-"):
                 self._next()
-            self._some_digits("in exponent of numeric literal")
+            self._some_digits()
 
     def _peek(self) -> str:
         return self._text[self._at] if self._at < len(self._text) else ""
@@ -169,10 +169,10 @@ class _Scanner:
         while self._peek() and self._peek() in _DIGITS:
             self._at += 1
 
-    def _some_digits(self, where: str) -> None:
+    def _some_digits(self) -> None:
         char = self._next()
         if char not in _DIGITS:
-            raise _Wrong(char, where)
+            raise _Wrong(char, "in numeric literal")
         self._digits()
 
     def _literal(self, word: str) -> None:

@@ -16,6 +16,7 @@ from kubesim.server import decode, forms, gojson, options, reflected, write
 from kubesim.server.call import Call, Outcome
 
 Body = dict[str, Any]
+_AFTER: Final = " after mutating admission happens"
 
 JSON_PATCH: Final = "application/json-patch+json"
 MERGE_PATCH: Final = "application/merge-patch+json"
@@ -33,7 +34,7 @@ def patched(call: Call, data: bytes, content_type: str) -> Outcome:
     body = patch_result(call, call.kind, live, data, content_type)
     body = write.with_namespace(call, body)
     write.check_name(call, body)
-    return write.finish_update(call, record, live, write.owned(call, live, write.deduplicated(call, body)))
+    return write.finish_update(call, record, live, write.owned(call, live, write.deduplicated(call, body, _AFTER)))
 
 
 def applied(call: Call, data: bytes) -> Outcome:
@@ -47,7 +48,7 @@ def applied(call: Call, data: bytes) -> Outcome:
     merged = managed.apply(live, config, call.writer(), call.schema(), force=force, reset=reset, convert=convert)
     body = write.with_namespace(call, call.kind.default(reflected.read(call.kind, merged, config)))
     write.check_name(call, body)
-    body = write.deduplicated(call, body)
+    body = write.deduplicated(call, body, _AFTER)
     if record is None or live is None:
         uid = body["metadata"].get("uid")
         if uid:

@@ -327,8 +327,8 @@ def _storage_place(kind: Kind) -> str:
     return _PLACES.get(kind.storage_key, kind.plural)
 
 
-def deduplicated(call: Call, body: Body) -> Body:
-    """Each owner once, by uid, with a warning."""
+def deduplicated(call: Call, body: Body, when: str = "") -> Body:
+    """Each owner once, by uid, with a warning; ``when`` says at which moment they were found twice."""
     owners = body["metadata"].get("ownerReferences")
     if not owners or len(owners) < 2:
         return body
@@ -340,7 +340,7 @@ def deduplicated(call: Call, body: Body) -> Body:
     if not repeated:
         return body
     call.warnings.append(
-        ".metadata.ownerReferences contains duplicate entries; API server dedups owner references in 1.20+, "
+        f".metadata.ownerReferences contains duplicate entries{when}; API server dedups owner references in 1.20+, "
         "and may reject such requests as early as 1.24; please fix your requests; "
         f"duplicate UID(s) observed: {', '.join(repeated)}"
     )

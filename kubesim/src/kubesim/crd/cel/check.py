@@ -237,7 +237,7 @@ class _Checker:
             found = self.index(node, args)
             return optional_of(found) if name == "_[?_]" else found
         if name == "-_":
-            return args[0] if args[0].name in ("int", "double", "duration", "dyn") else self.mismatch(node, args)
+            return args[0] if args[0].name in ("int", "double", "dyn") else self.mismatch(node, args)
         return self.arithmetic(node, args, loose)
 
     def index(self, node: Call, args: list[CelType]) -> CelType:

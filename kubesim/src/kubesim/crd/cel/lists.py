@@ -82,7 +82,7 @@ def in_order(items: list[Any]) -> list[Any]:
 
 
 def backwards(value: Any) -> Any:
-    return value[::-1] if isinstance(value, str) else list(reversed(value))
+    return list(reversed(value))
 
 
 def of_list(function: values.Function) -> values.Function:

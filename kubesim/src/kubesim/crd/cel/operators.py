@@ -105,8 +105,6 @@ def negate(value: Any) -> Any:
         return values.checked(-value)
     if isinstance(value, float):
         return -value
-    if isinstance(value, Duration):
-        return Duration(-value.ns)
     raise no_overload()
 
 

@@ -150,7 +150,8 @@ def _verb(verb: str, precision: str | None, value: Any) -> str:
     if verb == "f" and number:
         return f"{float(value):.{precision or 6}f}"
     if verb == "e" and number:
-        return f"{float(value):.{precision or 6}e}"
+        number_text, _, power = f"{float(value):.6e}".partition("e")
+        return f"{number_text}×10{power.removeprefix('+').translate(_RAISED)}"
     if verb in "xX":
         if number and not isinstance(value, float):
             text = format(int(value), "x")
@@ -166,11 +167,27 @@ def _verb(verb: str, precision: str | None, value: Any) -> str:
     raise CelError(f'could not parse formatting clause: unrecognized formatting clause "{verb}"')
 
 
+_RAISED: Final = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+def _inside(value: Any) -> str:
+    """An element of a list or map, as it would be written in an expression."""
+    if isinstance(value, str):
+        return quote(value)
+    if isinstance(value, bytes):
+        return f'b"{_shown(value)}"'
+    if isinstance(value, float):
+        return f"{value:.6f}"
+    if isinstance(value, values.Duration | values.Timestamp):
+        return f'{type(value).__name__.lower()}("{_shown(value)}")'
+    return _shown(value)
+
+
 def _shown(value: Any) -> str:
     if isinstance(value, list):
-        return "[" + ", ".join(_shown(item) for item in value) + "]"
+        return "[" + ", ".join(_inside(item) for item in value) + "]"
     if isinstance(value, dict):
-        return "{" + ", ".join(f"{_shown(key)}: {_shown(value[key])}" for key in sorted(value, key=str)) + "}"
+        return "{" + ", ".join(f"{_inside(key)}:{_inside(value[key])}" for key in sorted(value, key=str)) + "}"
     if value is None:
         return "null"
     if isinstance(value, values.Type):
