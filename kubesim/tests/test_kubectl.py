@@ -61,6 +61,37 @@ spec:
             properties: {size: {type: integer, maximum: 5, description: how large}}
 """
 
+SETS = """
+apiVersion: apps/v1
+kind: StatefulSet
+metadata: {name: db}
+spec:
+  replicas: 2
+  serviceName: db
+  selector: {matchLabels: {app: db}}
+  template:
+    metadata: {labels: {app: db}}
+    spec: {containers: [{name: db, image: "db:1"}]}
+  volumeClaimTemplates:
+  - metadata: {name: data}
+    spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}
+---
+apiVersion: apps/v1
+kind: DaemonSet
+metadata: {name: agent}
+spec:
+  selector: {matchLabels: {app: agent}}
+  template:
+    metadata: {labels: {app: agent}}
+    spec: {containers: [{name: agent, image: "agent:1"}]}
+"""
+BUDGET = """
+apiVersion: policy/v1
+kind: PodDisruptionBudget
+metadata: {name: web}
+spec: {minAvailable: 2, selector: {matchLabels: {app: web}}}
+"""
+
 
 class Kubectl:
     """Runs the program; a failure of it fails the test unless it is expected."""
@@ -275,6 +306,48 @@ async def test_draining_a_node_moves_its_pods(kubectl: Kubectl) -> None:
     nodes = await kubectl("get pods -o jsonpath={.items[*].spec.nodeName}")
     assert "one-node-1" not in nodes.split()
     await kubectl("uncordon one-node-1")
+
+
+async def test_sets_of_pods_are_rolled_out(kubectl: Kubectl) -> None:
+    await kubectl("apply -f -", text=SETS)
+    for name in ("statefulset/db", "daemonset/agent"):
+        await kubectl(f"rollout status {name} --timeout=180s")
+        await kubectl(f"set image {name} *=new:2")
+        await kubectl(f"rollout status {name} --timeout=180s")
+    assert await kubectl("get pods -l app=db -o jsonpath={.items[*].metadata.name}") == "db-0 db-1"
+    assert await kubectl("get pvc -o jsonpath={.items[*].status.phase}") == "Bound Bound"
+    assert await kubectl("get ds agent -o jsonpath={.status.numberReady}") == "3"
+    await kubectl("scale statefulset/db --replicas=1")
+    await kubectl("wait --for=delete pod/db-1 --timeout=180s")
+    await kubectl("delete pvc data-db-1 --timeout=180s")
+
+
+async def test_a_drain_waits_for_what_a_budget_allows(kubectl: Kubectl) -> None:
+    await kubectl("apply -f -", text=WEB + "---" + BUDGET)
+    await kubectl("rollout status deploy/web --timeout=180s")
+    await kubectl("wait --for=jsonpath={.status.currentHealthy}=2 pdb/web --timeout=180s")
+    assert (await kubectl("get pdb web --no-headers")).split()[:4] == ["web", "2", "N/A", "0"]
+    node = await kubectl("get pods -l app=web -o jsonpath={.items[0].spec.nodeName}")
+    printed = await kubectl(f"drain {node} --ignore-daemonsets --force --timeout=2s", code=1)
+    assert "Cannot evict pod as it would violate the pod's disruption budget." in printed
+    await kubectl("patch pdb web --type=merge", "-p", '{"spec": {"minAvailable": 0}}')
+    assert "drained" in await kubectl(f"drain {node} --ignore-daemonsets --force --timeout=180s")
+
+
+async def test_a_taint_drives_pods_away_unless_they_bear_with_it(kubectl: Kubectl) -> None:
+    await kubectl("apply -f -", text=WEB)
+    await kubectl("rollout status deploy/web --timeout=180s")
+    pod, node = (await kubectl("get pods -o jsonpath={.items[0]['metadata.name','spec.nodeName']}")).split()
+    await kubectl(f"taint nodes {node} broken=yes:NoExecute")
+    await kubectl(f"wait --for=delete pod/{pod} --timeout=180s")
+    await kubectl("rollout status deploy/web --timeout=180s")
+    assert node not in (await kubectl("get pods -o jsonpath={.items[*].spec.nodeName}")).split()
+
+
+async def test_a_service_of_the_outside_world_gets_an_address(kubectl: Kubectl) -> None:
+    await kubectl("create service loadbalancer front --tcp=80")
+    await kubectl("wait --for=jsonpath={.status.loadBalancer.ingress[0].ip} svc/front --timeout=180s")
+    assert (await kubectl("get svc front --no-headers")).split()[3].startswith("203.0.113.")
 
 
 async def test_who_says_nothing_is_the_administrator_unless_the_door_is_shut(kubectl: Kubectl, fleet: Fleet) -> None:
