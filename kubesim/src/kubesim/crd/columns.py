@@ -2,7 +2,7 @@
 
 The JSONPath here is the dialect of client-go: ``.status.conditions[?(@.type=="Ready")].status``,
 ``.metadata.labels.example\\.com/x``, ``.spec.items[*].key``, ``['a']``, ``[-1]``. Only the first result makes the
-cell. A path that finds nothing gives an empty cell, and so do ranges, ``..`` and filters that compare by size.
+cell. A path that finds nothing gives an empty cell. No more of the dialect is understood than recorded definitions use.
 """
 
 from __future__ import annotations

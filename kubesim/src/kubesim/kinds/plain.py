@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from kubesim.kind import Body, Context, Kind, Scale, Subresource
-from kubesim.kinds import fields, pod_defaults, preparation, table, workloads
+from kubesim.kinds import fields, preparation, workloads
 
 _STATUS: Final = (Subresource(name="status"),)
 _EXTENSION: Final = ("api-extensions",)
@@ -37,57 +37,6 @@ COMPONENT_STATUS: Final = Kind(
 )
 
 
-def _webhooks(kind: str, plural: str) -> Kind:
-    def default(hook: Body) -> Body:
-        hook = pod_defaults.fill(
-            hook,
-            failurePolicy="Fail",
-            matchPolicy="Equivalent",
-            namespaceSelector={},
-            objectSelector={},
-            timeoutSeconds=10,
-        )
-        if kind.startswith("Mutating"):
-            hook = pod_defaults.fill(hook, reinvocationPolicy="Never")
-        hook = pod_defaults.each(hook, "rules", lambda rule: pod_defaults.fill(rule, scope="*"))
-        return pod_defaults.within(
-            hook,
-            "clientConfig",
-            lambda config: pod_defaults.within(config, "service", lambda service: pod_defaults.fill(service, port=443)),
-        )
-
-    return Kind(
-        group="admissionregistration.k8s.io",
-        version="v1",
-        kind=kind,
-        plural=plural,
-        categories=_EXTENSION,
-        namespaced=False,
-        has_generation=True,
-        generation_moves=lambda new, old: bool(new.get("webhooks") != old.get("webhooks")),
-        default=lambda body: pod_defaults.each(body, "webhooks", default),
-        columns=table.columns("Name", "Webhooks:integer", "Age"),
-        row=lambda body, now: [table.name(body), len(fields.items(body, "webhooks")), table.created(body, now)],
-    )
-
-
-def _policies(kind: str, plural: str, *, status: bool = False) -> Kind:
-    return Kind(
-        group="admissionregistration.k8s.io",
-        version="v1",
-        kind=kind,
-        plural=plural,
-        categories=_EXTENSION,
-        namespaced=False,
-        subresources=_STATUS if status else (),
-        has_generation=True,
-        reset_fields=_BOTH if status else {},
-        prepare_create=lambda body, ctx: preparation.new_status(body, {} if status else None),
-        prepare_update=_update,
-        prepare_status=preparation.only_status,
-    )
-
-
 def _simple(
     group: str,
     kind: str,
@@ -112,6 +61,11 @@ def _simple(
         prepare_status=preparation.only_status,
         **more,
     )
+
+
+def _admission(kind: str, plural: str, *, status: bool = False) -> Kind:
+    group = "admissionregistration.k8s.io"
+    return _simple(group, kind, plural, status=status, categories=_EXTENSION, has_generation=True)
 
 
 _APPS: Final = "apps"
@@ -176,12 +130,12 @@ STORAGE: Final = (
     _simple(_STORAGE, "VolumeAttributesClass", "volumeattributesclasses", "vac", delete_returns_object=True),
 )
 ADMISSION: Final = (
-    _policies("MutatingAdmissionPolicy", "mutatingadmissionpolicies"),
-    _policies("MutatingAdmissionPolicyBinding", "mutatingadmissionpolicybindings"),
-    _webhooks("MutatingWebhookConfiguration", "mutatingwebhookconfigurations"),
-    _policies("ValidatingAdmissionPolicy", "validatingadmissionpolicies", status=True),
-    _policies("ValidatingAdmissionPolicyBinding", "validatingadmissionpolicybindings"),
-    _webhooks("ValidatingWebhookConfiguration", "validatingwebhookconfigurations"),
+    _admission("MutatingAdmissionPolicy", "mutatingadmissionpolicies"),
+    _admission("MutatingAdmissionPolicyBinding", "mutatingadmissionpolicybindings"),
+    _admission("MutatingWebhookConfiguration", "mutatingwebhookconfigurations"),
+    _admission("ValidatingAdmissionPolicy", "validatingadmissionpolicies", status=True),
+    _admission("ValidatingAdmissionPolicyBinding", "validatingadmissionpolicybindings"),
+    _admission("ValidatingWebhookConfiguration", "validatingwebhookconfigurations"),
 )
 RUNTIME_CLASS: Final = _simple("node.k8s.io", "RuntimeClass", "runtimeclasses")
 DEVICES: Final = (

@@ -47,7 +47,7 @@ def validate(spec: Body, path: str, *, pod_name: str = "", is_pod: bool = False)
         else fields.required(f"{path}.terminationGracePeriodSeconds")
     )
     volumes, found = pod_volumes.validate(fields.items(spec, "volumes"), f"{path}.volumes", pod_name)
-    errors += found + _claims(fields.items(spec, "resourceClaims"), f"{path}.resourceClaims")
+    errors += found
     around = Surroundings(
         volumes=volumes,
         restart_policy=fields.text(spec, "restartPolicy"),
@@ -81,40 +81,9 @@ def validate(spec: Body, path: str, *, pod_name: str = "", is_pod: bool = False)
     errors += pod_scheduling.spread(
         fields.items(spec, "topologySpreadConstraints"), f"{path}.topologySpreadConstraints"
     )
-    errors += _host_users(spec, path) + _hostname_override(spec, path) + _names(spec, path)
+    errors += _host_users(spec, path) + _names(spec, path)
     errors += pod_scheduling.tolerations(fields.items(spec, "tolerations"), f"{path}.tolerations")
     return errors + _hosts_and_classes(spec, path)
-
-
-def _claims(claims: list[Body], path: str) -> Errors:
-    errors: Errors = []
-    names: set[str] = set()
-    for at, claim in enumerate(claims):
-        here, name = f"{path}[{at}]", fields.text(claim, "name")
-        if not name:
-            errors += fields.required(f"{here}.name")
-        elif name in names:
-            errors += fields.duplicate(f"{here}.name", name)
-        else:
-            errors += fields.invalid(f"{here}.name", name, *formats.dns_label(name))
-        names.add(name)
-        given = [key for key in ("resourceClaimName", "resourceClaimTemplateName") if claim.get(key) is not None]
-        shown = {
-            "Name": name,
-            "ResourceClaimName": claim.get("resourceClaimName"),
-            "ResourceClaimTemplateName": claim.get("resourceClaimTemplateName"),
-        }
-        if len(given) > 1:
-            errors += fields.invalid(
-                here, shown, "at most one of `resourceClaimName` or `resourceClaimTemplateName` may be specified"
-            )
-        if not given:
-            errors += fields.invalid(
-                here, shown, "must specify one of: `resourceClaimName`, `resourceClaimTemplateName`"
-            )
-        for key in given:
-            errors += fields.invalid(f"{here}.{key}", claim[key], *formats.dns_subdomain(claim[key]))
-    return errors
 
 
 def _pod_resources(spec: Body, path: str) -> Errors:
@@ -207,20 +176,6 @@ def _host_users(spec: Body, path: str) -> Errors:
     return fields.joined(
         fields.forbidden(f"{path}.{name}", "when `hostUsers` is false") for key, name in shown if spec.get(key)
     )
-
-
-def _hostname_override(spec: Body, path: str) -> Errors:
-    name = spec.get("hostnameOverride")
-    if name is None:
-        return []
-    here = f"{path}.hostnameOverride"
-    errors: Errors = []
-    if spec.get("setHostnameAsFQDN"):
-        errors += fields.forbidden(here, "may not be specified when setHostnameAsFQDN is true")
-    if spec.get("hostNetwork"):
-        errors += fields.forbidden(here, "may not be specified when hostNetwork is true")
-    errors += fields.too_long(here, 64) if len(name) > 64 else []
-    return errors + fields.invalid(here, name, *formats.dns_subdomain(name))
 
 
 def _names(spec: Body, path: str) -> Errors:
