@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Set
 
 from gitfed.model.base import Body, ClusterName, ObjectKey, Problem, Severity
 from gitfed.model.decided_objects import DecidedObjects
@@ -300,6 +300,7 @@ class OnDemand(Mapping[ObjectKey, tuple[RenderedManifest, ...]]):
         # What is asked for is kept, not the item: a later build with the same memo may change that.
         self._asked = {item.manifest.key: (item.manifest, item.binding, item.bodies) for item in items}
         self._known: dict[ObjectKey, tuple[RenderedManifest, ...]] = {}
+        self._within: dict[tuple[ObjectKey, Set[ClusterName]], tuple[RenderedManifest, ...]] = {}
         self.problems: list[Problem] = []
         """Of those that were looked at."""
 
@@ -311,6 +312,31 @@ class OnDemand(Mapping[ObjectKey, tuple[RenderedManifest, ...]]):
             self.problems += result.problems
             rendered = self._known[key] = result.rendered
         return rendered
+
+    def within(self, key: ObjectKey, clusters: Set[ClusterName]) -> tuple[RenderedManifest, ...]:
+        """The manifests of a template in these clusters alone."""
+        rendered = self._within.get((key, clusters))
+        if rendered is None:
+            world, (manifest, binding, _) = self._world, self._asked[key]
+            wanted = [
+                part._replace(clusters=names)
+                for part in render_manifest.parts(manifest, binding)
+                if (names := tuple(name for name in part.clusters if name in clusters))
+            ]
+            result = render_manifest.of_parts(manifest, binding, wanted, _render_context(world))
+            result = schema_check.checked(world.judge, manifest, result, world.by_name, world.overrides)
+            self.problems += result.problems
+            rendered = self._within[key, clusters] = result.rendered
+        return rendered
+
+    def unlike(self, other: OnDemand, namespace: str) -> Iterator[ClusterName]:
+        """Clusters where a template of this namespace can get other manifests from other clusters and overrides."""
+        mine, theirs = self._world, other._world
+        for name in mine.by_name.keys() | theirs.by_name.keys():
+            if mine.judge is not theirs.judge or mine.by_name.get(name) != theirs.by_name.get(name):
+                yield name
+        for rule in mine.overrides.rules_unlike(theirs.overrides, namespace):
+            yield from (name for world in (mine, theirs) for name, place in world.by_name.items() if rule.hits(place))
 
     def __contains__(self, key: object) -> bool:
         return key in self._asked

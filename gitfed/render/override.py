@@ -154,6 +154,19 @@ class Overrides:
             for entry in rule.overriders.plaintext
         )
 
+    def rules_unlike(self, other: Overrides, namespace: str) -> Iterator[Rule]:
+        """Rules that are not the same in both, of either side, as far as they may concern objects of a namespace.
+
+        Where none of them hits, both make the same manifest from the same template: what selects an object, and in
+        which order, follows from each policy alone.
+        """
+        mine, theirs = self._concerning(namespace), other._concerning(namespace)
+        for ref in mine.keys() | theirs.keys():
+            yield from _unlike(mine.get(ref), theirs.get(ref))
+
+    def _concerning(self, namespace: str) -> dict[PolicyRef, _Policy]:
+        return {policy.ref: policy for policy in (*self._cluster_wide, *self._namespaced.get(namespace, ()))}
+
     def plan_rules(self, body: Body, *, cluster_wide: bool) -> list[Rule]:
         """The rules of one kind of policy that select this object, in the order of application."""
         key = key_of(body)
@@ -273,6 +286,28 @@ def _rules(policy: Override) -> list[Rule]:
             for index, rule in enumerate(spec.override_rules)
         ]
     return [Rule(policy, 0, affinity.compile(spec.target_cluster), spec.overriders)]
+
+
+def _unlike(before: _Policy | None, after: _Policy | None) -> list[Rule]:
+    """The rules that differ between two versions of a policy, both versions of each; all where it selects otherwise."""
+    old, new = (list(_written(policy)) if policy is not None else [] for policy in (before, after))
+    rules = [*(before.rules if before is not None else ()), *(after.rules if after is not None else ())]
+    if before is None or after is None or len(old) != len(new):
+        return rules
+    if before.source is after.source:
+        return []
+    if before.source.spec.resource_selectors != after.source.spec.resource_selectors:
+        return rules
+    return [rule for rule in rules if old[rule.index] != new[rule.index]]
+
+
+def _written(policy: _Policy) -> Iterator[tuple[object, Overriders]]:
+    """(target, overriders) of each rule, as `_rules` numbers them."""
+    spec = policy.source.spec
+    if spec.override_rules:
+        yield from ((rule.target_cluster, rule.overriders) for rule in spec.override_rules)
+    else:
+        yield spec.target_cluster, spec.overriders
 
 
 def _overriders(policy: Override) -> Iterator[tuple[tuple[str | int, ...], Overriders]]:

@@ -28,6 +28,7 @@ from gitfed.model.repo import RepoSnapshot
 from gitfed.planning import build
 from gitfed.planning.ordering import gate
 from gitfed.source import repo as source
+from gitfed.source.read_cache import ReadCache
 from tests.e2e.world import cluster, deployment, policy
 from tests.e2e.world import settings as federation
 
@@ -64,9 +65,9 @@ class Tree:
         return blob_id.partition("\n")[2].encode()
 
 
-def read(files: Mapping[str, str], commit: str = "1", **tree: Any) -> RepoSnapshot:
+def read(files: Mapping[str, str], commit: str = "1", memory: ReadCache | None = None, **tree: Any) -> RepoSnapshot:
     base = {"gitfed.json": federation()} | {f"clusters/{name}.json": cluster(name, region=name) for name in CLUSTERS}
-    snapshot = source.read(Tree({**base, **files}, Commit(commit * 40), **tree))
+    snapshot = source.read(Tree({**base, **files}, Commit(commit * 40), **tree), memory=memory)
     assert not [problem for problem in snapshot.problems if problem.severity == "error"]
     return snapshot
 

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import replace
 from typing import TypeAlias, TypeVar
 
+from gitfed.interpret.registry import Operation
 from gitfed.model.base import ObjectKey
 from gitfed.model.declared.interpreter import ResourceInterpreterCustomization
 from gitfed.model.declared.policy import Override, Propagation
@@ -27,22 +28,47 @@ def differing(base_repo: RepoSnapshot, head_repo: RepoSnapshot, base: Plan, head
     """What is rendered follows from the template, its binding, the overrides that select it and what they ask of the
     clusters, the interpreter and the name of the federation."""
     everything = base.bindings.keys() | head.bindings.keys()
-    if base_repo.settings.metadata.name != head_repo.settings.metadata.name or base_repo.webhooks != head_repo.webhooks:
+    if not renders_alike(base_repo, head_repo):
         return everything
     affected = {
         key
         for key in everything
         if base_repo.manifests.get(key) is not head_repo.manifests.get(key)
-        or _placed_otherwise(base.bindings.get(key), head.bindings.get(key))
+        or placed_otherwise(base.bindings.get(key), head.bindings.get(key))
         or (key not in base_repo.manifests and key not in head_repo.manifests)
     }
     policies = [*unlike(base_repo.overrides, head_repo.overrides), *hitting_otherwise(base_repo, head_repo)]
-    kinds = {target(rule) for rule in unlike(base_repo.interpreters, head_repo.interpreters)}
+    kinds = kinds_of_scripts(base_repo, head_repo)
     if policies or kinds:
         versions = {key: binding.api_version for plan in (base, head) for key, binding in plan.bindings.items()}
         affected |= selected(policies, versions)
         affected |= {key for key, version in versions.items() if (version, key.kind) in kinds}
     return affected
+
+
+def renders_alike(base: RepoSnapshot, head: RepoSnapshot) -> bool:
+    """Whether what both have in common for all manifests is the same: the federation's name, and webhooks."""
+    return base.settings.metadata.name == head.settings.metadata.name and base.webhooks == head.webhooks
+
+
+def kinds_of_scripts(base: RepoSnapshot, head: RepoSnapshot) -> set[tuple[str, str]]:
+    """(apiVersion, kind) whose manifests, or their meaning beside what a cluster has, a script makes otherwise.
+
+    Scripts that say how many replicas there are, or what they need, show in the bindings; those about status and health
+    in no manifest.
+    """
+    old, new = _scripts(base.interpreters), _scripts(head.interpreters)
+    return {place[:2] for place in old.keys() | new.keys() if old.get(place) != new.get(place)}
+
+
+def _scripts(rules: Iterable[ResourceInterpreterCustomization]) -> dict[tuple[str, str, Operation], list[str]]:
+    """By (apiVersion, kind, operation): every script, in the order in which one is chosen."""
+    scripts: dict[tuple[str, str, Operation], list[str]] = {}
+    for rule in sorted(rules, key=lambda rule: rule.metadata.name):
+        for operation in (Operation.REVISE, Operation.RETAIN):
+            if text := rule.script(operation.value):
+                scripts.setdefault((*target(rule), operation), []).append(text)
+    return scripts
 
 
 def hitting_otherwise(base: RepoSnapshot, head: RepoSnapshot) -> list[Override]:
@@ -59,7 +85,7 @@ def target(rule: ResourceInterpreterCustomization) -> tuple[str, str]:
     return rule.spec.target.api_version, rule.spec.target.kind
 
 
-def _placed_otherwise(before: Binding | None, after: Binding | None) -> bool:
+def placed_otherwise(before: Binding | None, after: Binding | None) -> bool:
     """Why a cluster was not chosen is in no manifest."""
     if before is after or before is None or after is None:
         return before is not after

@@ -30,9 +30,11 @@ from gitfed.model.declared.remedy import Remedy
 from gitfed.model.declared.search import ResourceRegistry
 from gitfed.model.declared.services import MultiClusterIngress, MultiClusterService
 from gitfed.model.declared.shape import Declared
-from gitfed.model.plan import FieldChange, Plan
+from gitfed.model.plan import FieldChange, Plan, RenderedManifest
 from gitfed.model.repo import RepoSnapshot
 from gitfed.planning.objects import redact
+from gitfed.planning.review import affected_objects
+from gitfed.planning.review.differing_manifests import DifferingManifests
 from gitfed.text import canonical
 
 LIMITS = ("guards", "state")
@@ -76,11 +78,12 @@ def declared(
     plans: tuple[Plan, Plan],
     differing: set[ObjectKey],
     touched: Sequence[ObjectKey],
+    manifests: DifferingManifests,
     hidden: redact.Hidden,
 ) -> Iterator[Declaration]:
-    """`plans`: of the base and of the head. `differing`: objects that differ; `touched`: those whose manifests can."""
+    """`plans`: of base and head. `differing`: objects that differ; `touched`: those whose `manifests` can."""
     pairs = _otherwise(base_repo, head_repo)
-    concerns = _Concerns(plans, touched, base_repo.scope.placed) if pairs else None
+    concerns = _Concerns(plans, touched, manifests, base_repo.scope.placed) if pairs else None
     for before, after in pairs:
         assert concerns is not None
         declaration = _declaration(before, after, hidden)
@@ -162,12 +165,16 @@ class _Concerns:
     """Which objects a declared object concerns, in either plan; each index is made when it is first asked."""
 
     def __init__(
-        self, plans: tuple[Plan, Plan], touched: Sequence[ObjectKey], placed: Mapping[ClusterName, Set[ObjectKey]]
+        self,
+        plans: tuple[Plan, Plan],
+        touched: Sequence[ObjectKey],
+        manifests: DifferingManifests,
+        placed: Mapping[ClusterName, Set[ObjectKey]],
     ) -> None:
         self._plans = plans
         self._touched = touched
+        self._manifests = manifests
         self._placed = placed
-        self._edited: dict[str, set[ObjectKey]] | None = None
 
     def of(self, declared: Declared) -> set[ObjectKey]:
         plans = self._plans
@@ -179,7 +186,7 @@ class _Concerns:
                 key for plan in plans for key, binding in plan.bindings.items() if binding.scheduled.policy == wanted
             }
         if isinstance(declared, Override):
-            return self._by_override().get(str(_ref(declared)), set())
+            return self._edited_by(declared)
         if isinstance(declared, ResourceInterpreterCustomization):
             target = (declared.spec.target.api_version, declared.spec.target.kind)
             return {
@@ -198,15 +205,25 @@ class _Concerns:
             return here | self._placed.get(name, set())
         return set()
 
-    def _by_override(self) -> dict[str, set[ObjectKey]]:
-        if self._edited is None:
-            self._edited = {}
-            for plan in self._plans:
-                for key in self._touched:
-                    for rendered in plan.rendered.get(key, ()):
-                        for edit in rendered.edits:
-                            self._edited.setdefault(edit.by, set()).add(key)
-        return self._edited
+    def _edited_by(self, policy: Override) -> set[ObjectKey]:
+        """What it edits anywhere. Where its change shows is looked at first: most often that tells already."""
+        ref = str(_ref(policy))
+        return {
+            key
+            for key in self._touched
+            if any(_edits(ref, classes) for classes in self._manifests.of(key))
+            or (self._may_select(policy, key) and any(_edits(ref, plan.rendered.get(key, ())) for plan in self._plans))
+        }
+
+    def _may_select(self, policy: Override, key: ObjectKey) -> bool:
+        bindings = (plan.bindings.get(key) for plan in self._plans)
+        return any(
+            affected_objects.may_select(policy, key, binding.api_version) for binding in bindings if binding is not None
+        )
+
+
+def _edits(policy: str, classes: Sequence[RenderedManifest]) -> bool:
+    return any(edit.by == policy for rendered in classes for edit in rendered.edits)
 
 
 def _ref(policy: Propagation | Override) -> PolicyRef:

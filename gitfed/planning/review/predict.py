@@ -24,6 +24,7 @@ from gitfed.model.repo import Manifest, RepoSnapshot
 from gitfed.planning.objects import compare, manifest_diff, prune
 from gitfed.planning.ordering import order
 from gitfed.planning.review import leftovers
+from gitfed.planning.review.differing_manifests import DifferingManifests
 from gitfed.render import namespaces
 
 
@@ -38,6 +39,7 @@ class Sides:
     decisions: Decisions
     interpreter: Interpreter
     left_over: leftovers.Copies
+    manifests: DifferingManifests
 
 
 def by_cluster(classes: Sequence[RenderedManifest]) -> dict[ClusterName, RenderedManifest]:
@@ -53,7 +55,7 @@ def changes(sides: Sides, touched: Sequence[ObjectKey]) -> Iterator[Change]:
 
 
 def _is_the_same(sides: Sides, key: ObjectKey) -> bool:
-    before, after = sides.base.rendered.get(key, ()), sides.head.rendered.get(key, ())
+    before, after = _manifests(sides, key)
     if before is not after and before != after:
         return False
     was, will = sides.base.bindings.get(key), sides.head.bindings.get(key)
@@ -62,8 +64,17 @@ def _is_the_same(sides: Sides, key: ObjectKey) -> bool:
     return was.terms.suspended == will.terms.suspended and (key not in sides.left_over or leftovers.is_orphan(will))
 
 
+def _manifests(sides: Sides, key: ObjectKey) -> tuple[Sequence[RenderedManifest], Sequence[RenderedManifest]]:
+    """(base, head); of an object that earlier commits left somewhere in all clusters, else where they can differ."""
+    was, will = sides.base.bindings.get(key), sides.head.bindings.get(key)
+    if key in sides.left_over or was is None or will is None or was.terms.suspended != will.terms.suspended:
+        return sides.base.rendered.get(key, ()), sides.head.rendered.get(key, ())
+    return sides.manifests.of(key)
+
+
 def _of(sides: Sides, key: ObjectKey, clusters: Mapping[ClusterName, ClusterLive]) -> Iterator[Change]:
-    old = by_cluster(sides.base.rendered.get(key, ()))
+    before, after = _manifests(sides, key)
+    old = by_cluster(before)
     earlier = sides.left_over.get(key, {})
     live = {**{name: _live(rendered, name) for name, rendered in old.items()}, **earlier}
     was, will = sides.base.bindings.get(key), sides.head.bindings.get(key)
@@ -71,10 +82,11 @@ def _of(sides: Sides, key: ObjectKey, clusters: Mapping[ClusterName, ClusterLive
         for change in _leavers(sides, key, live, clusters):
             yield _if_it_is_there(change, was)
         return
-    new = by_cluster(sides.head.rendered.get(key, ()))
-    context = _context(sides, key, old, clusters)
+    new = by_cluster(after)
+    context = _context(sides, key, [*after, *before], clusters)
     same = _Meaning(sides.interpreter)
-    for name, rendered in new.items():
+    for name in sorted(new):
+        rendered = new[name]
         waited, waits = _is_suspended(was, name), _is_suspended(will, name)
         if name in old and (waits or not waited) and same.of(old[name], rendered):
             continue
@@ -193,15 +205,15 @@ def _leavers(
 def _context(
     sides: Sides,
     key: ObjectKey,
-    old: Mapping[ClusterName, RenderedManifest],
+    copies: Sequence[RenderedManifest],
     clusters: Mapping[ClusterName, ClusterLive],
 ) -> compare.Context:
-    repo, head = sides.repo, sides.head
-    binding = head.bindings[key]
+    repo = sides.repo
+    binding = sides.head.bindings[key]
     manifest = repo.manifests.get(key)
     if manifest is None:
         # Not a file's: a namespace that objects need, or a quota for single clusters. Any copy says what it is.
-        first = next(iter([*(rendered for rendered in head.rendered.get(key, ())), *old.values()]))
+        first = copies[0]
         manifest = Manifest(key, binding.api_version, first.body, binding.origin, first.digest)
     settings = repo.settings.spec.sync
     return compare.Context(

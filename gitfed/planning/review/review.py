@@ -22,6 +22,7 @@ from gitfed.planning import build, template_pipeline
 from gitfed.planning.objects import redact
 from gitfed.planning.ordering import gate, operator_orders
 from gitfed.planning.review import affected_objects, declared_changes, leftovers, predict, retained_dependents
+from gitfed.planning.review.differing_manifests import DifferingManifests
 from gitfed.render import namespaces
 
 
@@ -52,6 +53,7 @@ class Review:
     totals: Totals
     touched: tuple[ObjectKey, ...]
     """Objects whose manifests can differ, sorted; no other needs to be looked at."""
+    manifests: DifferingManifests
     hidden: redact.Hidden
 
     @property
@@ -86,7 +88,8 @@ def review(
     # These go by what happens to others: namespaces by what is in them, dependencies by who needs them.
     others = {key for key in left_over if namespaces.is_namespace(key) or _is_dependency(base.bindings.get(key))}
     touched = sorted(affected_objects.differing(base_repo, head_repo, base, head) | others)
-    sides = predict.Sides(limited, base, head, decisions, interpreter, left_over)
+    manifests = DifferingManifests(base_repo, head_repo, base, head)
+    sides = predict.Sides(limited, base, head, decisions, interpreter, left_over, manifests)
     changes = operator_orders.suspend(list(predict.changes(sides, touched)), decisions.suspensions)
     changes = retained_dependents.considered(changes, sides)
     # Everything that we own before the change, for limits that are parts of it.
@@ -100,7 +103,9 @@ def review(
     gates, changes = retained_dependents.limited(changes, sides, hold)
     differing = {change.key for change in changes} | _placed_otherwise(base, head)
     base, head = (_with_looked_at(plan, hidden) for plan in (base, head))
-    declared = tuple(declared_changes.declared(base_repo, head_repo, (base, head), differing, touched, hidden))
+    declared = tuple(
+        declared_changes.declared(base_repo, head_repo, (base, head), differing, touched, manifests, hidden)
+    )
     return Review(
         base=base,
         head=head,
@@ -110,6 +115,7 @@ def review(
         gates=(*gates, *(limit for limit in head.gates if not limit.consent)),
         totals=build.totals(changes, of_clusters=len(head.clusters)),
         touched=tuple(touched),
+        manifests=manifests,
         hidden=hidden,
     )
 

@@ -105,7 +105,6 @@ def placement(review: reviewing.Review) -> list[matrix.MatrixRow]:
 
 def manifests(review: reviewing.Review, *, show_secrets: bool = False, exactly: bool = False) -> Iterator[Difference]:
     """Sorted by object, then by first cluster. `exactly`: clusters stand together only where every byte is the same."""
-    base, head = review.base, review.head
     concerned: dict[ObjectKey, set[ClusterName]] = {}
     kept = retained_objects.of_changes(review.changes)
     unmade: dict[ObjectKey, set[ClusterName]] = {}
@@ -114,7 +113,7 @@ def manifests(review: reviewing.Review, *, show_secrets: bool = False, exactly: 
         if change.reason.code is ReasonCode.NOT_RENDERED:
             unmade.setdefault(change.key, set()).add(change.cluster)
     for key in review.touched:
-        before, after = base.rendered.get(key, ()), head.rendered.get(key, ())
+        before, after = review.manifests.of(key)
         if key in unmade:
             before = tuple(_elsewhere(before, unmade[key]))  # it stays as it is, and does not go
         if before is after or before == after:
@@ -216,7 +215,8 @@ class _Object:
             pairs.setdefault((old[name].digest, new[name].digest), []).append(name)
         groups: dict[bytes, list[list[ClusterName]]] = {}
         for members in pairs.values():
-            groups.setdefault(self._key_of(old[members[0]], new[members[0]]), []).append(members)
+            key = self._key_of(old[members[0]], new[members[0]]) if len(pairs) > 1 else b""
+            groups.setdefault(key, []).append(members)
         for parts in groups.values():
             clusters = sorted(name for part in parts for name in part)
             first = clusters[0]
@@ -227,7 +227,7 @@ class _Object:
                 before,
                 after,
                 self._hunks(before, after),
-                exact=len({_steps(old[part[0]], new[part[0]]) for part in parts}) == 1,
+                exact=len(parts) == 1 or len({_steps(old[part[0]], new[part[0]]) for part in parts}) == 1,
                 of=len(self.differing),
             )
 
