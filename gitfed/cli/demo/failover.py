@@ -1,8 +1,8 @@
 """gitfed demo failover: a region fails, work and its state move, the region comes back.
 
-The same fleet as in the first act, with times that nobody has to wait for: what takes minutes in earnest takes seconds
-here. A Flink job shows the state: an operator in each cluster gives it an id, and a rule of the cluster resumes it from
-the label that the failover brings.
+The same fleet as in the first act, with short times: what takes minutes in production takes seconds here. A Flink job
+shows the state: an operator in each cluster gives it an id, and a rule of the cluster resumes it from the label that
+the failover brings.
 """
 
 from __future__ import annotations
@@ -114,7 +114,7 @@ class Failover(Stage):
     async def guided(self) -> None:
         await self.first_rollout()
         job = await self.the_job()
-        await self.a_rehearsal()
+        await self.a_simulation()
         await self.a_region_fails(job)
         await self.it_comes_back(job)
 
@@ -128,12 +128,12 @@ class Failover(Stage):
         await self.tell()
         return job
 
-    async def a_rehearsal(self) -> None:
+    async def a_simulation(self) -> None:
         self.say("What would happen if the region eu failed?", head=True)
-        code, said = await self.gitfed("simulate", "--fail", "region/eu", "--until", "1m", "--healthy-after", "2s")
+        code, printed = await self.gitfed("simulate", "--fail", "region/eu", "--until", "1m", "--healthy-after", "2s")
         self.check(
-            "the rehearsal knows where the job would go",
-            code == exits.OK and re.search(r"orders +\S+ +→ +us-1", said) is not None,
+            "the simulation shows where the job would go",
+            code == exits.OK and re.search(r"orders +\S+ +→ +us-1", printed) is not None,
         )
 
     async def a_region_fails(self, job: str) -> None:
@@ -190,23 +190,23 @@ class Failover(Stage):
         """Of the commits on the state branch, oldest first; `new`: those since it was last asked so."""
         assert self.repository is not None
         commit = tip = self.repository.branch_commit(_STATE)
-        found: list[str] = []
+        bodies: list[str] = []
         while commit is not None and not (new and commit == self.told):
             info = self.repository.info(commit)
-            told = state_commits.read(info.subject, info.body)
-            if told.act is Act.DECIDED:
-                found.append("\n".join(told.reasons))
+            message = state_commits.read(info.subject, info.body)
+            if message.act is Act.DECIDED:
+                bodies.append("\n".join(message.reasons))
             commit = info.parents[0] if info.parents else None
         if new:
             self.told = tip
-        return found[::-1]
+        return bodies[::-1]
 
     def find_job(self, cluster: str) -> Mapping[str, Any] | None:
         registry = self.fleet[cluster].cluster.world.registry
         if registry.preferred(_JOB[0]) is None:
             return None
-        found: Mapping[str, Any] | None = self.fleet[cluster].api.find(*_JOB)
-        return found
+        job: Mapping[str, Any] | None = self.fleet[cluster].api.find(*_JOB)
+        return job
 
     def job_id(self, cluster: str) -> str:
         status = (self.find_job(cluster) or {}).get("status") or {}

@@ -33,7 +33,7 @@ def while_it_runs(bare: Path, hints: Iterable[Hint]) -> Sequence[str]:
         "Now you, in another terminal. Clone it, edit something, and push:",
         (f"git clone {bare} fleet && cd fleet", "git commit -a -m 'My change' && git push"),
     )
-    shown = [line for hint in (push, *hints) for line in (hint.purpose, *(f"  {one}" for one in hint.lines))]
+    shown = [line for hint in (push, *hints) for line in (hint.purpose, *(f"  {command}" for command in hint.lines))]
     return [*shown, "Control-C ends it."]
 
 

@@ -87,8 +87,8 @@ class Pull(Stage):
             lambda: sum(self.replicas("web").values()) == 8 and all(self.agent_image(name) for name in inside)
         )
         self.check(f"{formatting.some(inside)} hold what belongs in them", rolled)
-        known = (self.place / "kubeconfig").read_text()
-        unknown = self.fleet[_EDGE].cluster.url not in known
+        kubeconfig = (self.place / "kubeconfig").read_text()
+        unknown = self.fleet[_EDGE].cluster.url not in kubeconfig
         self.check(
             f"the daemon has no way into {_EDGE}, and nothing of the fleet is there",
             unknown and not self.agent_image(_EDGE),
@@ -111,9 +111,10 @@ class Pull(Stage):
             code == exits.OK and {"ca.crt", "tls.crt", "tls.key"} == self.secret().keys(),
         )
         again = ("--cluster-name", "edge-2", "--cluster-context", _EDGE, "--namespace", "elsewhere")
-        code, said = await self.gitfed(*self.register, *again, *by[2:])
+        code, printed = await self.gitfed(*self.register, *again, *by[2:])
         self.check(
-            "the same token lets nobody else in", code == exits.UNREACHABLE and "the token was used already" in said
+            "the same token does not work a second time",
+            code == exits.UNREACHABLE and "the token was used already" in printed,
         )
         declared = written.read_bytes()
         for line in declared.decode().splitlines():
@@ -123,13 +124,13 @@ class Pull(Stage):
     async def an_agent(self) -> None:
         self.say("The agent starts, dials out to the hub, and gets its part of the plan", head=True)
         await self.start_agent()
-        there = await self.until(
+        delivered = await self.until(
             lambda: bool(self.agent_image(_EDGE)) and self.fleet[_EDGE].api.find(*_CONFIG) is not None
         )
-        self.check(f"what belongs in every cluster is in {_EDGE}", there)
+        self.check(f"what belongs in every cluster is in {_EDGE}", delivered)
 
     async def a_push(self) -> None:
-        self.say("Somebody pushes: node-agent 0.9.3", head=True)
+        self.say("A developer pushes: node-agent 0.9.3", head=True)
         self.push_image("0.9.3")
         self.check("it arrives in all clusters, pushed or pulled", await self.rolled("0.9.3"))
 
@@ -139,9 +140,9 @@ class Pull(Stage):
         self.hub_process.kill()
         await self.hub_process.wait()
         for name in ("eu-1", _EDGE):
-            self.fleet[name].cluster.client("somebody").patch(*_CONFIG, _SPOILT)
+            self.fleet[name].cluster.client("operator").patch(*_CONFIG, _SPOILT)
         self.say(
-            f"somebody spoils node-agent's ConfigMap in eu-1 and {_EDGE}, and somebody else pushes node-agent 0.9.4"
+            f"an operator spoils node-agent's ConfigMap in eu-1 and {_EDGE}, and a developer pushes node-agent 0.9.4"
         )
         self.push_image("0.9.4")
         repaired = await self.until(lambda: not self.spoilt(_EDGE))
@@ -155,17 +156,19 @@ class Pull(Stage):
         await self.start_hub()
         self.check("the push of meanwhile arrives in all clusters", await self.rolled("0.9.4"))
         self.check("eu-1 is repaired too", await self.until(lambda: not self.spoilt("eu-1")))
-        once = {name: (uid, version + 1 if name == _DAEMON_SET else version) for name, (uid, version) in before.items()}
+        expected = {
+            name: (uid, version + 1 if name == _DAEMON_SET else version) for name, (uid, version) in before.items()
+        }
         after = self.marks()
         self.check(
             f"in {_EDGE} nothing was made twice, and only what was pushed was written, once",
-            after == once,
+            after == expected,
             f"{before} → {after}",
         )
-        code, said = await self.gitfed("get", "clusters", *self.where[:2])
+        code, printed = await self.gitfed("get", "clusters", *self.where[:2])
         self.check(
             f"{_EDGE} is a cluster like the others",
-            code == exits.OK and re.search(rf"{_EDGE} +\S+ +Pull +True", said) is not None,
+            code == exits.OK and re.search(rf"{_EDGE} +\S+ +Pull +True", printed) is not None,
         )
 
     # -- what the steps are made of -----------------------------------------------------------------------------
@@ -214,15 +217,15 @@ class Pull(Stage):
         for name, content in self.secret().items():
             (folder / name).write_bytes(content)
         body = self.fleet[_EDGE].api.get("deployments.apps", _SYSTEM, agent_manifests.NAME)
-        here = {
+        local = {
             "--hub-credentials": str(folder),
             "--health-address": "",
             "--logging-format": "text",
             "--kubeconfig": str(self.admin),
         }
         first, *words = body["spec"]["template"]["spec"]["containers"][0]["args"]
-        said = dict(word.split("=", 1) for word in words)
-        await self.service("agent", first, *(f"{name}={value}" for name, value in {**said, **here}.items()))
+        arguments = dict(word.split("=", 1) for word in words)
+        await self.service("agent", first, *(f"{name}={value}" for name, value in {**arguments, **local}.items()))
 
     async def service(self, log: str, *arguments: str) -> asyncio.subprocess.Process:
         with (self.place / f"{log}.log").open("ab") as file:
@@ -255,13 +258,13 @@ class Pull(Stage):
     def marks(self) -> dict[tuple[str, str, str], tuple[str, int]]:
         """What the fleet has in edge-1: which object, and how often it was written."""
         api = self.fleet[_EDGE].api
-        found: dict[tuple[str, str, str], tuple[str, int]] = {}
+        marks: dict[tuple[str, str, str], tuple[str, int]] = {}
         for resource in ("configmaps", "daemonsets.apps", "deployments.apps"):
             for body in api.list(resource, "monitoring"):
                 metadata = body["metadata"]
                 version = metadata.get("generation") or metadata["resourceVersion"]
-                found[resource, "monitoring", metadata["name"]] = (metadata["uid"], int(version))
-        return found
+                marks[resource, "monitoring", metadata["name"]] = (metadata["uid"], int(version))
+        return marks
 
     def hints(self, kubeconfig: Path) -> Sequence[Hint]:
         return (

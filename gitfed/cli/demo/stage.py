@@ -38,7 +38,7 @@ _NODES = (3, 2, 4)
 USER = "demo"
 """Who started it, at the hub."""
 _ACCESS = b"""\
-# Whoever started the demo may see and operate everything at its hub.
+# The person who started the demo may see and operate everything at its hub.
 apiVersion: gitfed.io/v1alpha1
 kind: AccessPolicy
 metadata: {name: demo}
@@ -66,16 +66,16 @@ def example(name: str = "repo") -> dict[str, bytes]:
 
 
 def _files(folder: Any, prefix: str) -> list[tuple[str, bytes]]:
-    found: list[tuple[str, bytes]] = []
+    files: list[tuple[str, bytes]] = []
     for entry in sorted(folder.iterdir(), key=lambda entry: str(entry.name)):
         path = f"{prefix}{entry.name}"
-        found += _files(entry, f"{path}/") if entry.is_dir() else [(path, entry.read_bytes())]
-    return found
+        files += _files(entry, f"{path}/") if entry.is_dir() else [(path, entry.read_bytes())]
+    return files
 
 
 @dataclass(slots=True)
 class Stage:
-    """A fleet that follows a repository, and somebody who does things to both. An act says what: `guided`."""
+    """A fleet that follows a repository, and a person who acts on both. An act says what: `guided`."""
 
     place: Path
     paint: plain.Paint
@@ -89,7 +89,7 @@ class Stage:
     hub: Any = None
     repository: git.Repository | None = None
     outside: Sequence[str] = ()
-    """Clusters that run too, and that nobody has declared yet."""
+    """Clusters that run too, and are not declared yet."""
 
     async def play(self, *, once: bool, stays: bool = False) -> int:
         """The whole demonstration; the exit code. `stays`: the folder is still there afterwards."""
@@ -261,17 +261,17 @@ class Stage:
         """Run a command as a person would, in the repository, and show what it prints. `into`: a file for its
         stdout, as with `>` in a shell."""
         words = [*arguments, *((">", str(into)) if into else ())]
-        shown = " ".join(one.replace(str(self.place) + "/", "") for one in words)
+        shown = " ".join(word.replace(str(self.place) + "/", "") for word in words)
         self.say(self.paint.strong(f"$ gitfed {shown}"))
         pipe, both = asyncio.subprocess.PIPE, asyncio.subprocess.STDOUT
         process = await self.start(*arguments, stdout=pipe, stderr=pipe if into else both)
         out, err = await process.communicate()
         if into is not None:
             await asyncio.to_thread(into.write_bytes, out)
-        said = (err if into else out).decode("utf-8", "replace")
-        for line in said.splitlines():
+        printed = (err if into else out).decode("utf-8", "replace")
+        for line in printed.splitlines():
             self.say(f"  {line}")
-        return process.returncode or 0, said
+        return process.returncode or 0, printed
 
     async def start(self, *arguments: str, stdout: Any, stderr: Any) -> asyncio.subprocess.Process:
         """gitfed as a process of its own."""
@@ -334,12 +334,12 @@ class Stage:
 
     def replicas(self, name: str, namespace: str = "shop") -> dict[str, int]:
         """Replicas of a Deployment by cluster, as the clusters have it."""
-        found = {}
+        by_cluster = {}
         for member in self.fleet:
             body = member.api.find("deployments.apps", namespace, name)
             if body is not None:
-                found[member.name] = int(body["spec"]["replicas"])
-        return found
+                by_cluster[member.name] = int(body["spec"]["replicas"])
+        return by_cluster
 
     def image(self, cluster: str) -> str:
         """What web runs in one cluster."""
@@ -382,7 +382,7 @@ class Stage:
         )
 
     def invite(self, bare: Path, kubeconfig: Path, *, once: bool, stays: bool) -> None:
-        if stays or not once:  # else its folder goes away before anybody can look
+        if stays or not once:  # else its folder is gone before a person can look
             self.say(f"what was decided: {formatting.program()} log --repo {bare}")
         if once:
             lines = invitation.when_it_is_over()
