@@ -31,20 +31,23 @@ def sarif(problems: Sequence[Problem]) -> str:
     driver = {"name": "gitfed", "version": __version__, "rules": rules}
     results = [
         {
-            "ruleId": _RULES[one.severity],
-            "level": "error" if one.severity is Severity.ERROR else "warning",
-            "message": {"text": _message(one)},
+            "ruleId": _RULES[problem.severity],
+            "level": "error" if problem.severity is Severity.ERROR else "warning",
+            "message": {"text": _message(problem)},
             "locations": [
                 {
                     "physicalLocation": {
-                        "artifactLocation": {"uri": quote(_path(one)), "uriBaseId": "%SRCROOT%"},
-                        "region": {"startLine": max(1, one.origin.line), "startColumn": max(1, one.origin.column)},
+                        "artifactLocation": {"uri": quote(_path(problem)), "uriBaseId": "%SRCROOT%"},
+                        "region": {
+                            "startLine": max(1, problem.origin.line),
+                            "startColumn": max(1, problem.origin.column),
+                        },
                     }
                 }
             ],
-            "partialFingerprints": {"problem/v1": _fingerprint(one)},
+            "partialFingerprints": {"problem/v1": _fingerprint(problem)},
         }
-        for one in problems
+        for problem in problems
     ]
     run = {"tool": {"driver": driver}, "columnKind": "unicodeCodePoints", "results": results}
     return _json({"$schema": _SARIF, "version": "2.1.0", "runs": [run]})
@@ -52,10 +55,12 @@ def sarif(problems: Sequence[Problem]) -> str:
 
 def github(problems: Sequence[Problem]) -> str:
     lines = []
-    for one in problems:
-        word = "error" if one.severity is Severity.ERROR else "warning"
-        place = f"file={_property(_path(one))},line={max(1, one.origin.line)},col={max(1, one.origin.column)}"
-        lines.append(f"::{word} {place},title=gitfed::{_data(_message(one))}\n")
+    for problem in problems:
+        word = "error" if problem.severity is Severity.ERROR else "warning"
+        place = (
+            f"file={_property(_path(problem))},line={max(1, problem.origin.line)},col={max(1, problem.origin.column)}"
+        )
+        lines.append(f"::{word} {place},title=gitfed::{_data(_message(problem))}\n")
     return "".join(lines)
 
 
@@ -63,13 +68,13 @@ def gitlab(problems: Sequence[Problem]) -> str:
     return _json(
         [
             {
-                "description": _message(one),
-                "check_name": f"gitfed-{_RULES[one.severity]}",
-                "fingerprint": _fingerprint(one),
-                "severity": "critical" if one.severity is Severity.ERROR else "minor",
-                "location": {"path": _path(one), "lines": {"begin": max(1, one.origin.line)}},
+                "description": _message(problem),
+                "check_name": f"gitfed-{_RULES[problem.severity]}",
+                "fingerprint": _fingerprint(problem),
+                "severity": "critical" if problem.severity is Severity.ERROR else "minor",
+                "location": {"path": _path(problem), "lines": {"begin": max(1, problem.origin.line)}},
             }
-            for one in problems
+            for problem in problems
         ]
     )
 

@@ -18,41 +18,47 @@ _ALIKE = 3
 """New or gone declarations of one kind that still get a line each."""
 
 
-def lines(found: Sequence[Declaration], paint: plain.Paint, fold: int | None, *, limits: str = "") -> Iterator[str]:
+def lines(declared: Sequence[Declaration], paint: plain.Paint, fold: int | None, *, limits: str = "") -> Iterator[str]:
     """`limits`: what is to be said where limits change, "" for nothing."""
     signs = {"new": Cell("+", paint.added), "gone": Cell("-", paint.removed), "changed": Cell("~", paint.changed)}
 
     def below(*parts: Cell | str) -> list[str]:
         return table.flow(parts, indent=6, hang=2, width=fold)
 
-    for group in alike(found):
-        one = group[0]
-        said = concerned(group)
-        what = f" {one.verb}  {where_declared(group)}{f'  {said}' if said else ''}"
+    for group in alike(declared):
+        declaration = group[0]
+        concerns = concerned(group)
+        what = f" {declaration.verb}  {where_declared(group)}{f'  {concerns}' if concerns else ''}"
         name = Cell(label(group), paint.strong)
-        yield from table.flow([signs[one.verb], " ", name, what], indent=2, hang=6, width=fold)
+        yield from table.flow([signs[declaration.verb], " ", name, what], indent=2, hang=6, width=fold)
         if several := named(group):
             yield from below(several)
-        for field in one.fields[:_MOST_FIELDS]:
+        for field in declaration.fields[:_MOST_FIELDS]:
             yield from below(field_text(field))
-        if len(one.fields) > _MOST_FIELDS:
-            yield from below(f"and {len(one.fields) - _MOST_FIELDS} more fields")
-        if limits and loosens(one):
+        if len(declaration.fields) > _MOST_FIELDS:
+            yield from below(f"and {len(declaration.fields) - _MOST_FIELDS} more fields")
+        if limits and loosens(declaration):
             yield from below(Cell("limits change", paint.changed), f": {limits}")
 
 
-def loosens(one: Declaration) -> bool:
-    return bool(declared_changes.loosened(one))
+def loosens(declaration: Declaration) -> bool:
+    return bool(declared_changes.loosened(declaration))
 
 
-def alike(found: Sequence[Declaration]) -> list[list[Declaration]]:
+def alike(declared: Sequence[Declaration]) -> list[list[Declaration]]:
     """Declarations that one line can say: more than a few new or gone ones of one kind, and each other by itself."""
     groups: dict[tuple[str, str, str], list[Declaration]] = {}
-    for one in found:
-        if not one.fields:
-            groups.setdefault((one.key.kind, one.key.namespace, one.verb), []).append(one)
-    many = {id(one): members for members in groups.values() if len(members) > _ALIKE for one in members}
-    return [many.get(id(one), [one]) for one in found if id(one) not in many or many[id(one)][0] is one]
+    for declaration in declared:
+        if not declaration.fields:
+            groups.setdefault((declaration.key.kind, declaration.key.namespace, declaration.verb), []).append(
+                declaration
+            )
+    many = {id(declaration): members for members in groups.values() if len(members) > _ALIKE for declaration in members}
+    return [
+        many.get(id(declaration), [declaration])
+        for declaration in declared
+        if id(declaration) not in many or many[id(declaration)][0] is declaration
+    ]
 
 
 def label(group: Sequence[Declaration]) -> str:
@@ -66,11 +72,11 @@ def label(group: Sequence[Declaration]) -> str:
 
 def named(group: Sequence[Declaration]) -> str:
     """`edge-00 edge-01 … and 49 more`; "" for one that is named already."""
-    return formatting.some([one.key.name for one in group], most=LISTED) if len(group) > 1 else ""
+    return formatting.some([declaration.key.name for declaration in group], most=LISTED) if len(group) > 1 else ""
 
 
 def where_declared(group: Sequence[Declaration]) -> str:
-    paths = {one.origin.path for one in group}
+    paths = {declaration.origin.path for declaration in group}
     if len(group) == 1:
         return str(group[0].origin)
     return paths.pop() if len(paths) == 1 else f"in {len(paths)} files"
@@ -78,15 +84,15 @@ def where_declared(group: Sequence[Declaration]) -> str:
 
 def concerned(group: Sequence[Declaration]) -> str:
     """`concerns 9 objects, 3 of them differ`; "" when it concerns none."""
-    every = {key for one in group for key in one.concerns}
-    differing = {key for one in group for key in one.differing}
-    if not every:
+    objects = {key for declaration in group for key in declaration.concerns}
+    differing = {key for declaration in group for key in declaration.differing}
+    if not objects:
         return ""
     verb = "concerns" if len(group) == 1 else "concern"
-    if len(every) == 1:
+    if len(objects) == 1:
         return f"{verb} 1 object, which {'differs' if differing else 'stays as it is'}"
-    many = "all" if differing == every else str(len(differing)) if differing else "none"
-    return f"{verb} {len(every)} objects, {many} of them {'differs' if many == '1' else 'differ'}"
+    many = "all" if differing == objects else str(len(differing)) if differing else "none"
+    return f"{verb} {len(objects)} objects, {many} of them {'differs' if many == '1' else 'differ'}"
 
 
 def field_text(field: FieldChange) -> str:

@@ -41,20 +41,22 @@ def _of(story: PlacementNumbers) -> str:
     amounts, order = [str(amount) for amount in story["amounts"]], "last" if story["lastNameFirst"] else "first"
     if len(story["amounts"]) > 1:
         tiers = sorted({item["tier"] or 0 for item in divided})
-        # Of a caller who does not see the whole fleet some tiers may be hidden, and nobody can tell which is which.
+        # Of a caller who does not see the whole fleet some tiers may be hidden, and the amounts cannot be matched.
         amounts = [f"{amount} in tier {tier}" for amount, tier in zip(amounts, tiers, strict=False)]
     beside = " beside the base" if any(item["base"] for item in divided) else ""
     return f"{room}, {' and '.join(amounts)} divided by weight{beside}, of equals the {order} by name"
 
 
 def _row(item: ClusterNumbers) -> list[Cell | str]:
-    said = ", ".join(f"{one['estimator']} {one['replicas']}" for one in item["estimates"]) or matrix.NONE
+    estimates = (
+        ", ".join(f"{estimate['estimator']} {estimate['replicas']}" for estimate in item["estimates"]) or matrix.NONE
+    )
     numbers = (item["tier"], item["weight"], item["base"])
     return [
         item["name"],
         matrix.NONE if item["room"] is None else str(item["room"]),
         item["limitedBy"] or matrix.NONE,
-        said,
+        estimates,
         *(matrix.NONE if number is None else str(number) for number in numbers),
         _part(item),
         str(item["score"]),

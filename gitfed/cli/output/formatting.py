@@ -31,7 +31,7 @@ def commit(name: Commit | None) -> str:
 
 
 def facts(ref: FactsRef) -> str:
-    """`facts 2026-08-22T10:04Z sha256:51c0…`, or where they come from when nobody observed them."""
+    """`facts 2026-08-22T10:04Z sha256:51c0…`, or where they come from when they were not observed."""
     if ref.source == "assumed":
         return "facts assumed"
     parts = ["facts"] if ref.source == "facts branch" else [f"facts {ref.source}"]
@@ -68,6 +68,6 @@ def age(now: datetime, then: datetime) -> str:
     return f"{seconds // 86400}d"
 
 
-def value(found: object) -> str:
+def value(data: object) -> str:
     """As JSON: `true` and `"true"` are not the same."""
-    return json.dumps(found, ensure_ascii=False, default=str)
+    return json.dumps(data, ensure_ascii=False, default=str)

@@ -51,13 +51,13 @@ class Changed:
     after: Interpretation[Any] | Unknown
 
 
-def checks(found: Sequence[Checked], order: Sequence[Operation], output: options.Output) -> None:
+def checks(results: Sequence[Checked], order: Sequence[Operation], output: options.Output) -> None:
     if output.format != "text":
-        structured.echo({"schema": SCHEMA, "checks": [_check(one, order) for one in found]}, output.format)
+        structured.echo({"schema": SCHEMA, "checks": [_check(checked, order) for checked in results]}, output.format)
         return
     width = max(len(operation) for operation in order) + 1
-    for one in found:
-        document = one.document
+    for checked in results:
+        document = checked.document
         click.echo(_RULE)
         click.echo(f"SOURCE: {plain.clean(document.path)}")
         if document.customization is None:
@@ -67,19 +67,19 @@ def checks(found: Sequence[Checked], order: Sequence[Operation], output: options
         click.echo(f"TARGET: {target.api_version} {target.kind}")
         click.echo("RULERS:")
         for operation in order:
-            click.echo(f"    {operation + ':':<{width}} {plain.clean(_verdict(one, operation))}")
-    if not found:
+            click.echo(f"    {operation + ':':<{width}} {plain.clean(_verdict(checked, operation))}")
+    if not results:
         click.echo("no ResourceInterpreterCustomization", err=True)
 
 
-def _verdict(one: Checked, operation: Operation) -> str:
-    if operation not in one.faults:
+def _verdict(checked: Checked, operation: Operation) -> str:
+    if operation not in checked.faults:
         return "UNSET"
-    return f"ERROR: {one.faults[operation]}" if one.faults[operation] else "PASS"
+    return f"ERROR: {checked.faults[operation]}" if checked.faults[operation] else "PASS"
 
 
-def _check(one: Checked, order: Sequence[Operation]) -> dict[str, Any]:
-    document = one.document
+def _check(checked: Checked, order: Sequence[Operation]) -> dict[str, Any]:
+    document = checked.document
     if document.customization is None:
         return {"source": document.path, "error": f"{document.what} is no ResourceInterpreterCustomization"}
     target = document.customization.spec.target
@@ -87,36 +87,38 @@ def _check(one: Checked, order: Sequence[Operation]) -> dict[str, Any]:
         "source": document.path,
         "name": document.customization.metadata.name,
         "target": {"apiVersion": target.api_version, "kind": target.kind},
-        "rules": {operation.value: _verdict(one, operation) for operation in order},
+        "rules": {operation.value: _verdict(checked, operation) for operation in order},
     }
 
 
-def answers(found: Sequence[InterpretedOperation], output: options.Output, *, with_source: bool) -> None:
+def answers(operations: Sequence[InterpretedOperation], output: options.Output, *, with_source: bool) -> None:
     """Results on stdout, a script's failure on stderr."""
     if output.format != "text":
-        structured.echo({"schema": SCHEMA, "answers": [_answer(one) for one in found]}, output.format)
+        structured.echo(
+            {"schema": SCHEMA, "answers": [_answer(interpreted) for interpreted in operations]}, output.format
+        )
         return
-    for one in found:
-        if isinstance(one.answer, Unknown):
-            reason = redact.text_of(one.inputs.object, one.answer.reason)
-            click.echo(f"Execute {one.operation} error: {plain.clean(reason)}", err=True)
+    for interpreted in operations:
+        if isinstance(interpreted.answer, Unknown):
+            reason = redact.text_of(interpreted.inputs.object, interpreted.answer.reason)
+            click.echo(f"Execute {interpreted.operation} error: {plain.clean(reason)}", err=True)
             continue
-        results = _results(one.operation, one.answer)
+        results = _results(interpreted.operation, interpreted.answer)
         if with_source:
-            click.echo(f"# {one.operation}: {one.answer.source}")
+            click.echo(f"# {interpreted.operation}: {interpreted.answer.source}")
         for index, (name, value) in enumerate(results.items()):
             click.echo("---")
             click.echo(f"# [{index + 1}/{len(results)}] {name}:")
             click.echo(plain.clean_lines(yaml.dump(value)), nl=False)
 
 
-def _answer(one: InterpretedOperation) -> dict[str, Any]:
-    body = one.inputs.object
-    about = {"operation": one.operation.value, "apiVersion": body["apiVersion"], "kind": body["kind"]}
-    return {**about, **_given(one.operation, one.inputs, one.answer)}
+def _answer(interpreted: InterpretedOperation) -> dict[str, Any]:
+    body = interpreted.inputs.object
+    about = {"operation": interpreted.operation.value, "apiVersion": body["apiVersion"], "kind": body["kind"]}
+    return {**about, **_outcome(interpreted.operation, interpreted.inputs, interpreted.answer)}
 
 
-def _given(operation: Operation, inputs: OperationInputs, answer: Interpretation[Any] | Unknown) -> dict[str, Any]:
+def _outcome(operation: Operation, inputs: OperationInputs, answer: Interpretation[Any] | Unknown) -> dict[str, Any]:
     if isinstance(answer, Unknown):
         return {"source": answer.source, "error": redact.text_of(inputs.object, answer.reason)}
     return {"source": answer.source, "results": _results(operation, answer)}
@@ -124,71 +126,70 @@ def _given(operation: Operation, inputs: OperationInputs, answer: Interpretation
 
 def _results(operation: Operation, answer: Interpretation[Any]) -> dict[str, Any]:
     """By name, as they may be shown: an answer may be a Secret."""
-    found = cases.results(operation, answer.value)
-    return {name: redact.masked(value) if isinstance(value, Mapping) else value for name, value in found.items()}
+    by_name = cases.results(operation, answer.value)
+    return {name: redact.masked(value) if isinstance(value, Mapping) else value for name, value in by_name.items()}
 
 
-def ran(found: Sequence[Ran], unusable: Sequence[str], output: options.Output) -> None:
-    failed = [one for one in found if one.differences]
+def ran(runs: Sequence[Ran], unusable: Sequence[str], output: options.Output) -> None:
+    failed = [run for run in runs if run.differences]
     if output.format != "text":
         rows = [
             {
-                "path": one.case.path,
-                "name": one.case.name,
-                "operation": one.case.operation.value,
-                "passed": not one.differences,
-                "differences": list(one.differences),
+                "path": run.case.path,
+                "name": run.case.name,
+                "operation": run.case.operation.value,
+                "passed": not run.differences,
+                "differences": list(run.differences),
             }
-            for one in found
+            for run in runs
         ]
         structured.echo({"schema": SCHEMA, "cases": rows, "unusable": list(unusable)}, output.format)
         return
-    for one in failed if not output.quiet else ():
-        click.echo(f"{plain.clean(one.case.path)}: {one.case.operation}, {plain.clean(one.case.name)}")
-        for line in one.differences:
+    for run in failed if not output.quiet else ():
+        click.echo(f"{plain.clean(run.case.path)}: {run.case.operation}, {plain.clean(run.case.name)}")
+        for line in run.differences:
             click.echo(f"  {plain.clean(line)}")
     for text in unusable:
         click.echo(plain.clean(text), err=True)
-    click.echo(f"{len(found) - len(failed)} passed, {len(failed)} failed")
+    click.echo(f"{len(runs) - len(failed)} passed, {len(failed)} failed")
 
 
-def changes(found: Sequence[Changed], templates: int, output: options.Output) -> None:
+def changes(changed: Sequence[Changed], templates: int, output: options.Output) -> None:
     if output.format != "text":
         rows = [
             {
-                "object": str(one.key),
-                "operation": one.operation.value,
-                **_question(one),
-                "before": _given(one.operation, one.inputs, one.before),
-                "after": _given(one.operation, one.inputs, one.after),
+                "object": str(change.key),
+                "operation": change.operation.value,
+                **_question(change),
+                "before": _outcome(change.operation, change.inputs, change.before),
+                "after": _outcome(change.operation, change.inputs, change.after),
             }
-            for one in found
+            for change in changed
         ]
         structured.echo({"schema": SCHEMA, "changes": rows}, output.format)
         return
-    if not found:
+    if not changed:
         click.echo(f"no answer about {formatting.count(templates, 'template')} changes", err=True)
         return
     paint = output.paint
-    for one in found if not output.quiet else ():
-        asked = f" of {one.inputs.replicas}" if one.operation is Operation.REVISE else ""
-        click.echo(f"{names.shown(one.key)}  {one.operation}{asked}")
-        before, after = _parts(one, one.before), _parts(one, one.after)
+    for change in changed if not output.quiet else ():
+        of_replicas = f" of {change.inputs.replicas}" if change.operation is Operation.REVISE else ""
+        click.echo(f"{names.shown(change.key)}  {change.operation}{of_replicas}")
+        before, after = _parts(change, change.before), _parts(change, change.after)
         for name in dict.fromkeys([*before, *after]):
             if before.get(name) != after.get(name):
                 click.echo(paint.removed(f"  - {name}: {plain.clean(before.get(name, 'none'))}"), color=True)
                 click.echo(paint.added(f"  + {name}: {plain.clean(after.get(name, 'none'))}"), color=True)
-    objects = len({one.key for one in found})
-    click.echo(
-        f"{formatting.count(len(found), 'answer')} about {formatting.count(objects, 'template')} of {templates} change"
-    )
+    objects = len({change.key for change in changed})
+    affected = f"{formatting.count(objects, 'template')} of {templates}"
+    click.echo(f"{formatting.count(len(changed), 'answer')} about {affected} change")
 
 
-def _question(one: Changed) -> dict[str, Any]:
-    return {"replicas": one.inputs.replicas} if one.operation is Operation.REVISE else {}
+def _question(change: Changed) -> dict[str, Any]:
+    return {"replicas": change.inputs.replicas} if change.operation is Operation.REVISE else {}
 
 
-def _parts(one: Changed, answer: Interpretation[Any] | Unknown) -> Mapping[str, str]:
+def _parts(change: Changed, answer: Interpretation[Any] | Unknown) -> Mapping[str, str]:
     if isinstance(answer, Unknown):
-        return {"error": redact.text_of(one.inputs.object, answer.reason)}
-    return {name: canonical.dumps(value).decode() for name, value in _results(one.operation, answer).items()}
+        return {"error": redact.text_of(change.inputs.object, answer.reason)}
+    return {name: canonical.dumps(value).decode() for name, value in _results(change.operation, answer).items()}

@@ -53,7 +53,7 @@ def of(kind: str, items: Sequence[Mapping[str, Any]]) -> Listing:
         return _autoscalers(items)
     form = _FORMS[kind]
     return Listing(
-        kind, form.head, [form.row(one) for one in items], items, [form.name(one) for one in items], form.wide
+        kind, form.head, [form.row(item) for item in items], items, [form.name(item) for item in items], form.wide
     )
 
 
@@ -80,15 +80,15 @@ def show(listing: Listing, output: options.Output) -> None:
 def gates(document: GateList) -> Listing:
     """Its JSON is `document`, not a list."""
     rows = [
-        [one["name"], one["limit"] or matrix.NONE, one["value"] or matrix.NONE, str(one["held"]), _consent(one)]
-        for one in document["gates"]
+        [gate["name"], gate["limit"] or matrix.NONE, gate["value"] or matrix.NONE, str(gate["held"]), _consent(gate)]
+        for gate in document["gates"]
     ]
     return Listing(
         "gates",
         ["GATE", "LIMIT", "VALUE", "HELD", "CONSENT"],
         rows,
         document["gates"],
-        [one["name"] for one in document["gates"]],
+        [gate["name"] for gate in document["gates"]],
         document=document,
     )
 
@@ -104,13 +104,13 @@ def _quotas(items: Sequence[Mapping[str, Any]]) -> Listing:
     rows = [
         [
             name.partition("/")[2],
-            one["cluster"] or matrix.NONE,
-            one["resource"],
-            one["used"],
-            one["limit"],
-            one["state"],
+            usage["cluster"] or matrix.NONE,
+            usage["resource"],
+            usage["used"],
+            usage["limit"],
+            usage["state"],
         ]
-        for name, one in shown
+        for name, usage in shown
     ]
     return Listing(
         "quotas",
@@ -118,7 +118,7 @@ def _quotas(items: Sequence[Mapping[str, Any]]) -> Listing:
         rows,
         items,
         [name for name, _ in shown],
-        of=[quotas.typed(cast(quotas.QuotaView, one)) for one in items],
+        of=[quotas.typed(cast(quotas.QuotaView, item)) for item in items],
     )
 
 
@@ -157,26 +157,30 @@ def _autoscalers(items: Sequence[Mapping[str, Any]]) -> Listing:
         rows,
         items,
         [_autoscaler_name(item) for item, _ in (*by_rule, *by_metric)],
-        of=[_autoscaler_name(cast(autoscalers.AutoscalerView, one)) for one in items],
+        of=[_autoscaler_name(cast(autoscalers.AutoscalerView, item)) for item in items],
     )
 
 
 def _held_up(item: autoscalers.AutoscalerView) -> str:
     """Why a FederatedHPA decides nothing."""
     return next(
-        (one["reason"] for one in item["conditions"] if one["type"] != "ScalingLimited" and one["status"] == "False"),
+        (
+            condition["reason"]
+            for condition in item["conditions"]
+            if condition["type"] != "ScalingLimited" and condition["status"] == "False"
+        ),
         matrix.NONE,
     )
 
 
 def _service(item: services.ServiceView) -> list[str]:
     if item["kind"] == "MultiClusterIngress":
-        found = sorted({name for one in item["serviceLocations"] for name in one["clusters"]})
+        clusters = sorted({name for location in item["serviceLocations"] for name in location["clusters"]})
         blocked = " ".join(item["trafficBlockClusters"])
         cells = [
             _service_name(item),
-            " ".join(one["name"] for one in item["serviceLocations"]),
-            " ".join(found),
+            " ".join(location["name"] for location in item["serviceLocations"]),
+            " ".join(clusters),
             "",
             f"blocked: {blocked}" if blocked else "",
         ]
@@ -185,23 +189,23 @@ def _service(item: services.ServiceView) -> list[str]:
     assert source is not None
     assert target is not None
     shared = source["name"] if source == target else f"{source['name']} as {target['name']}"
-    false = [one for one in item["conditions"] if one["status"] != "True"]
-    said = "; ".join(f"{one['type']}: {one['message']}" for one in false)
+    failing = [condition for condition in item["conditions"] if condition["status"] != "True"]
+    messages = "; ".join(f"{condition['type']}: {condition['message']}" for condition in failing)
     cells = [
         _service_name(item),
         f"{source['namespace']}/{shared}",
         " ".join(map(_of_cluster, item["providers"])),
         " ".join(map(_of_cluster, item["consumers"])),
-        said,
+        messages,
     ]
     return [cell or matrix.NONE for cell in cells]
 
 
-def _of_cluster(one: services.EndpointsView) -> str:
+def _of_cluster(endpoints: services.EndpointsView) -> str:
     """`eu-1(3)`: three endpoints are ready there."""
-    if one["state"] in ("unknown", "failed"):
-        return f"{one['cluster']}({one['state']})"
-    return one["cluster"] if one["ready"] is None else f"{one['cluster']}({one['ready']})"
+    if endpoints["state"] in ("unknown", "failed"):
+        return f"{endpoints['cluster']}({endpoints['state']})"
+    return endpoints["cluster"] if endpoints["ready"] is None else f"{endpoints['cluster']}({endpoints['ready']})"
 
 
 def _service_name(item: services.ServiceView) -> str:
@@ -271,14 +275,15 @@ def _agent(item: AgentView) -> list[str]:
 
 def _held_by(item: AgentView) -> str:
     """Of a pool, and by which member, when any is known."""
-    return "/".join(one for one in (item["pool"], item["member"]) if one)
+    return "/".join(name for name in (item["pool"], item["member"]) if name)
 
 
 def _binding(item: PlacedBinding) -> list[str]:
     condition, policy = item["condition"], item["policy"]
     failed = condition is not None and condition["status"] != "True"
     shares = [
-        one["name"] if one["replicas"] is None else f"{one['name']}={one['replicas']}" for one in item["clusters"]
+        share["name"] if share["replicas"] is None else f"{share['name']}={share['replicas']}"
+        for share in item["clusters"]
     ]
     why = f"{condition['reason']}: {condition['message']}" if condition is not None and failed else item["why"] or "new"
     return [
@@ -293,22 +298,22 @@ def _binding(item: PlacedBinding) -> list[str]:
     ]
 
 
-def _status(found: StatusView | None) -> list[str]:
+def _status(status: StatusView | None) -> list[str]:
     """APPLIED and HEALTHY as `2/3`, and what is wrong first."""
-    if found is None:
+    if status is None:
         return [matrix.NONE] * 3
-    copies = found["aggregatedStatus"]
+    copies = status["aggregatedStatus"]
     applied = sum(1 for copy in copies if copy.get("applied"))
     healthy = sum(1 for copy in copies if copy.get("health") == "Healthy")
     wrong = next((copy for copy in copies if not copy.get("applied")), None)
     sick = next((copy for copy in copies if copy.get("health") == "Unhealthy" or copy.get("healthMessage")), None)
     if wrong is not None:
-        said = f"{wrong.get('clusterName')}: {wrong.get('appliedMessage', 'not applied')}"
+        message = f"{wrong.get('clusterName')}: {wrong.get('appliedMessage', 'not applied')}"
     else:
-        said = matrix.NONE
+        message = matrix.NONE
         if sick is not None:
-            said = f"{sick.get('clusterName')}: {sick.get('healthMessage', 'not healthy')}"
-    return [f"{applied}/{len(copies)}", f"{healthy}/{len(copies)}", said]
+            message = f"{sick.get('clusterName')}: {sick.get('healthMessage', 'not healthy')}"
+    return [f"{applied}/{len(copies)}", f"{healthy}/{len(copies)}", message]
 
 
 def _policy(item: PolicyView) -> list[str]:

@@ -25,11 +25,11 @@ def masked(before: Body | None, after: Body | None) -> tuple[Body | None, Body |
     assert old is not None
     assert new is not None
     for member in ("data", "stringData"):
-        one, other = before.get(member), after.get(member)
-        if isinstance(one, Mapping) and isinstance(other, Mapping):
-            differing = {name for name in one.keys() & other.keys() if one[name] != other[name]}
-            old = {**old, member: {**dict.fromkeys(one, redact.MASK), **dict.fromkeys(differing, redact.BEFORE)}}
-            new = {**new, member: {**dict.fromkeys(other, redact.MASK), **dict.fromkeys(differing, redact.AFTER)}}
+        old_values, new_values = before.get(member), after.get(member)
+        if isinstance(old_values, Mapping) and isinstance(new_values, Mapping):
+            differing = {name for name in old_values.keys() & new_values.keys() if old_values[name] != new_values[name]}
+            old = {**old, member: {**dict.fromkeys(old_values, redact.MASK), **dict.fromkeys(differing, redact.BEFORE)}}
+            new = {**new, member: {**dict.fromkeys(new_values, redact.MASK), **dict.fromkeys(differing, redact.AFTER)}}
     return old, new
 
 
@@ -41,23 +41,23 @@ def text(body: Body | None) -> str:
 def hunks(before: str, after: str) -> list[str]:
     """A unified diff without titles, where each `@@` line says which field its first change is in."""
     old, new = before.splitlines(), after.splitlines()
-    found = [line.rstrip("\n") for line in difflib.unified_diff(old, new, lineterm="", n=3)][2:]
+    lines = [line.rstrip("\n") for line in difflib.unified_diff(old, new, lineterm="", n=3)][2:]
     return [
-        _with_place(line, found[index + 1 :], old, new) if line.startswith("@@") else line
-        for index, line in enumerate(found)
+        _with_place(line, lines[index + 1 :], old, new) if line.startswith("@@") else line
+        for index, line in enumerate(lines)
     ]
 
 
 _RANGE = re.compile(r"@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@")
 
 
-def _with_place(header: str, rest: Sequence[str], old: Sequence[str], new: Sequence[str]) -> str:
+def _with_place(header: str, following: Sequence[str], old: Sequence[str], new: Sequence[str]) -> str:
     match = _RANGE.match(header)
     if match is None or not old or not new:
         return header
-    index = next((index for index, line in enumerate(rest) if line[:1] in "+-" and line), 0)
-    here, start = (new, match[2]) if rest[index].startswith("+") else (old, match[1])
-    place = place_of(here, int(start) - 1 + index)
+    index = next((index for index, line in enumerate(following) if line[:1] in "+-" and line), 0)
+    side, start = (new, match[2]) if following[index].startswith("+") else (old, match[1])
+    place = place_of(side, int(start) - 1 + index)
     return f"{header} {place}" if place else header
 
 

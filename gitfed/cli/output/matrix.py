@@ -140,13 +140,13 @@ def _uses(rows: Sequence[MatrixRow], cluster: ClusterName) -> bool:
 def _legend(
     groups: Mapping[tuple[str, ...], Sequence[ClusterName]], rows: Sequence[MatrixRow], fold: int | None
 ) -> list[str]:
-    found = []
+    legend = []
     for members in groups.values():
         if len(members) > 1 and _uses(rows, members[0]):
             name, listed = f"{members[0]} +{len(members) - 1}", formatting.some(members, most=12)
             text = f"{name}: the same in {len(members)} clusters: {listed}"
-            found += table.flow([text], indent=_INDENT, width=fold)
-    return found
+            legend += table.flow([text], indent=_INDENT, width=fold)
+    return legend
 
 
 def _nothing_in(clusters: Sequence[ClusterName], fold: int | None) -> list[str]:
@@ -155,10 +155,10 @@ def _nothing_in(clusters: Sequence[ClusterName], fold: int | None) -> list[str]:
 
 
 def _blocks(rows: Sequence[MatrixRow], paint: plain.Paint, fold: int | None) -> list[str]:
-    found = []
+    blocks = []
     for row in rows:
         label = Cell(row.label, paint.strong if row.changed else None)
-        found += table.flow([label, f"   total {row.total}   {row.why}"], indent=_INDENT, width=fold)
+        blocks += table.flow([label, f"   total {row.total}   {row.why}"], indent=_INDENT, width=fold)
         by_cell: dict[Cell, list[ClusterName]] = {}
         for cluster in sorted({*row.after, *(row.before or {})}):
             by_cell.setdefault(cell(row, cluster, paint), []).append(cluster)
@@ -166,5 +166,5 @@ def _blocks(rows: Sequence[MatrixRow], paint: plain.Paint, fold: int | None) -> 
             [item, f"{formatting.count(len(names), 'cluster')}: {formatting.some(names)}"]
             for item, names in by_cell.items()
         ]
-        found.extend(table.lines(part, indent=6, width=fold))
-    return found
+        blocks.extend(table.lines(part, indent=6, width=fold))
+    return blocks

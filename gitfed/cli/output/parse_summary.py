@@ -1,7 +1,7 @@
 """Folders that hold no objects: of three hundred errors in one of them a reader needs one line.
 
-Every error is listed all the same, for nobody knows whether the folder was meant. What is said here in addition is what
-they have in common, and the setting that leaves the folder out.
+Every error is listed all the same, for gitfed cannot know whether the folder was meant. This adds what they have in
+common, and the setting that leaves the folder out.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ def remarks(repo: RepoSnapshot, problems: Sequence[Problem]) -> list[str]:
     used = {manifest.origin.path for manifest in repo.manifests.values()}
     used |= {origin.path for origin in repo.origins.values()} | {repo.settings.origin.path}
     alive = {folder for path in used for folder in _above(path)}
-    errors = Counter(one.origin.path for one in problems if one.severity is Severity.ERROR)
-    found: Counter[str] = Counter()
+    errors = Counter(problem.origin.path for problem in problems if problem.severity is Severity.ERROR)
+    unused: Counter[str] = Counter()
     for path, count in errors.items():
         dead = next((folder for folder in _above(path) if folder not in alive), None)
         if dead is not None:
-            found[dead] += count
+            unused[dead] += count
     return [
         f"{formatting.count(count, 'error')} in {folder}/, and no object: if it holds no manifests, "
         f"spec.sources.exclude: [{json.dumps(f'{folder}/**')}] leaves it out"
-        for folder, count in sorted(found.items())
+        for folder, count in sorted(unused.items())
         if count >= _MANY
     ]
 

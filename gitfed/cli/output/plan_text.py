@@ -96,34 +96,37 @@ def nothing_to_do(shown: PlanComparison) -> bool:
 
 def rows(shown: PlanComparison) -> list[matrix.MatrixRow]:
     """One row for each template that is placed, was placed, or should be and is not."""
-    found = []
-    seen = retained_objects.of_changes(shown.plan.changes) if shown.plan.changes is not None else None
+    matrix_rows = []
+    retained = retained_objects.of_changes(shown.plan.changes) if shown.plan.changes is not None else None
     for key in shown.plan.bindings:
         binding, before = shown.plan.wanted(key), shown.before.get(key)
         if binding.scheduled.shares or before or failed(binding):
-            after, said = matrix.of(binding.scheduled.shares), why(binding, before)
+            after, reason = matrix.of(binding.scheduled.shares), why(binding, before)
             if (held := shown.plan.held_decisions.get(key)) is not None:
-                said = f"held by gate {held.gate}: {said}"
+                reason = f"held by gate {held.gate}: {reason}"
             before = _comparable(before, binding)
-            found.append(_row(shown, key, matrix.MatrixRow(names.shown(key), before, after, said), seen))
+            matrix_rows.append(_row(shown, key, matrix.MatrixRow(names.shown(key), before, after, reason), retained))
     for key in sorted(shown.before.keys() - shown.plan.bindings.keys()):
         if shown.before[key]:
             row = matrix.MatrixRow(names.shown(key), shown.before[key], {}, "removed from the repository")
-            found.append(_row(shown, key, row, seen))
-    return found
+            matrix_rows.append(_row(shown, key, row, retained))
+    return matrix_rows
 
 
 def _row(
-    shown: PlanComparison, key: ObjectKey, row: matrix.MatrixRow, seen: Mapping[ObjectKey, retained_objects.Kept] | None
+    shown: PlanComparison,
+    key: ObjectKey,
+    row: matrix.MatrixRow,
+    retained: Mapping[ObjectKey, retained_objects.Kept] | None,
 ) -> matrix.MatrixRow:
-    """The row, with the copies that stay where it does not go any more. `seen`: as changes have them, if any do."""
+    """The row, with the copies that stay where it does not go any more. `retained`: as changes have them, if any do."""
     leaves = (row.before or {}).keys() - row.after.keys()
     if not leaves:
         return row
-    if seen is None:
+    if retained is None:
         kept = retained_objects.by_decision(shown.plan.bindings.get(key), shown.recorded.get(key), leaves)
     else:
-        kept = {name: reason for name, reason in seen.get(key, {}).items() if name in leaves}
+        kept = {name: reason for name, reason in retained.get(key, {}).items() if name in leaves}
     if not kept:
         return row
     return replace(row, kept=kept.keys(), why=retained_objects.why(row.why, kept))
@@ -151,25 +154,25 @@ def why(binding: Binding, before: matrix.Shares | None) -> str:
 
 
 def _placement(shown: PlanComparison, paint: plain.Paint, width: int, *, wide: bool, fold: int | None) -> list[str]:
-    found = rows(shown)
-    still = [row for row in found if row.why == "unchanged"]
+    placements = rows(shown)
+    unchanged = [row for row in placements if row.why == "unchanged"]
     hidden: list[matrix.MatrixRow] = []
-    if not wide and len(still) > _MOST_UNCHANGED:
-        hidden = still
-        found = [row for row in found if row.why != "unchanged"]
-    answer = matrix.lines(found, shown.plan.clusters, paint, width, fold=fold)
-    if not found and not hidden:
+    if not wide and len(unchanged) > _MOST_UNCHANGED:
+        hidden = unchanged
+        placements = [row for row in placements if row.why != "unchanged"]
+    answer = matrix.lines(placements, shown.plan.clusters, paint, width, fold=fold)
+    if not placements and not hidden:
         answer.append("  nothing is placed")
     if hidden:
         answer.append(f"  and {len(hidden)} unchanged (-o wide shows them)")
     return answer
 
 
-def changes(found: Sequence[Change], paint: plain.Paint, fold: int | None = None) -> list[str]:
+def changes(planned: Sequence[Change], paint: plain.Paint, fold: int | None = None) -> list[str]:
     """Objects by what happens to them: one line for each template."""
     counts: dict[ObjectKey, dict[str, int]] = {}
     clusters: dict[ObjectKey, set[str]] = {}
-    for change in found:
+    for change in planned:
         name = counted_as(change)
         if name in _COUNTED:
             counts.setdefault(change.key, dict.fromkeys(_COUNTED, 0))[name] += 1
@@ -193,9 +196,9 @@ def changes(found: Sequence[Change], paint: plain.Paint, fold: int | None = None
     return table.lines(grid, width=fold)
 
 
-def steps(found: Sequence[Change], paint: plain.Paint, fold: int | None = None) -> list[str]:
+def steps(planned: Sequence[Change], paint: plain.Paint, fold: int | None = None) -> list[str]:
     """In which order the changes come, where that is more than the usual order of kinds: waves, and what waits."""
-    acts = [change for change in found if change.action in (Action.CREATE, Action.UPDATE)]
+    acts = [change for change in planned if change.action in (Action.CREATE, Action.UPDATE)]
     if (
         not any(change.turn.waits for change in acts)
         and len({change.turn.wave for change in acts} - {order.NO_WAVE}) < 2
@@ -206,12 +209,12 @@ def steps(found: Sequence[Change], paint: plain.Paint, fold: int | None = None) 
         groups.setdefault((change.turn.wave, change.turn.waits), []).append(change)
     grid: list[list[Cell | str]] = []
     for wave, waits in sorted(groups):
-        here = groups[wave, waits]
+        step = groups[wave, waits]
         grid.append(
             [
                 Cell("first" if wave == order.NO_WAVE else f"wave {wave}", paint.changed),
-                formatting.count(len(here), "change"),
-                formatting.some(sorted({change.cluster for change in here})),
+                formatting.count(len(step), "change"),
+                formatting.some(sorted({change.cluster for change in step})),
                 Cell(plain.clean(waits) if waits else "now"),
             ]
         )
@@ -223,13 +226,15 @@ def counted_as(change: Change) -> str:
     return "move" if change.move and change.action is Action.DELETE else change.action.value
 
 
-def left_alone(found: Sequence[Change], paint: plain.Paint, fold: int | None = None) -> list[str]:
-    return listed("Left alone", [one for one in found if one.action in (Action.KEEP, Action.SKIP)], paint, fold)
+def left_alone(planned: Sequence[Change], paint: plain.Paint, fold: int | None = None) -> list[str]:
+    return listed(
+        "Left alone", [change for change in planned if change.action in (Action.KEEP, Action.SKIP)], paint, fold
+    )
 
 
-def listed(title: str, found: Sequence[Change], paint: plain.Paint, fold: int | None = None) -> list[str]:
+def listed(title: str, planned: Sequence[Change], paint: plain.Paint, fold: int | None = None) -> list[str]:
     """One line for what is done with the same object for the same reason, whatever the cluster; nothing for nothing."""
-    groups = grouped(found)
+    groups = grouped(planned)
     if not groups:
         return []
     grid: list[list[Cell | str]] = [
@@ -239,17 +244,17 @@ def listed(title: str, found: Sequence[Change], paint: plain.Paint, fold: int | 
     return [paint.strong(title), *table.lines(grid, indent=2, width=fold)]
 
 
-def grouped(found: Sequence[Change]) -> dict[tuple[str, ObjectKey, str], list[str]]:
+def grouped(planned: Sequence[Change]) -> dict[tuple[str, ObjectKey, str], list[str]]:
     """(action, object, reason) → clusters."""
     groups: dict[tuple[str, ObjectKey, str], list[str]] = {}
-    for change in found:
+    for change in planned:
         groups.setdefault((change.action.value, change.key, str(change.reason)), []).append(change.cluster)
     return groups
 
 
-def fields(found: Sequence[Change], paint: plain.Paint, fold: int | None = None) -> list[str]:
+def fields(planned: Sequence[Change], paint: plain.Paint, fold: int | None = None) -> list[str]:
     lines = []
-    for change in found:
+    for change in planned:
         if change.write.diff and change.action is Action.UPDATE:
             lines += table.flow([f"{change.cluster}  {names.shown(change.key)}"], indent=2, width=fold)
             for field in change.write.diff:
@@ -266,16 +271,16 @@ def field_lines(field: FieldChange) -> list[str]:
     return [plain.clean(line) for line in lines]
 
 
-def gates(found: Sequence[Gate], paint: plain.Paint, fold: int | None = None) -> list[str]:
-    if not found:
+def gates(plan_gates: Sequence[Gate], paint: plain.Paint, fold: int | None = None) -> list[str]:
+    if not plan_gates:
         return []
     parts: list[Cell | str] = [Cell("Gates", paint.strong)]
-    for gate in found:
+    for gate in plan_gates:
         text = f"{gate.name} {gate.value}/{gate.limit} {verdict(gate)}"
         parts.append(" · " if len(parts) > 1 else "   ")
         parts.append(Cell(f"{text} {held(gate)}", paint.removed) if gate.held else text)
-    said = [message for gate in found if gate.held for message in gate.messages]
-    below = [line for message in said for line in table.flow([message], indent=2, width=fold)]
+    messages = [message for gate in plan_gates if gate.held for message in gate.messages]
+    below = [line for message in messages for line in table.flow([message], indent=2, width=fold)]
     return [*table.flow(parts, width=fold), *below]
 
 

@@ -100,5 +100,5 @@ def begin(choice: str) -> Progress:
 def of_command() -> Progress:
     """That of the present command; of one without --progress a silent one."""
     context = click.get_current_context(silent=True)
-    found = context.meta.get(_KEY) if context is not None else None
-    return found if isinstance(found, Progress) else Progress("never")
+    current = context.meta.get(_KEY) if context is not None else None
+    return current if isinstance(current, Progress) else Progress("never")

@@ -28,11 +28,11 @@ def chosen(binding: Binding, before: matrix.Shares | None) -> str:
 
 
 def _departures(binding: Binding, before: matrix.Shares) -> str:
-    """`leaves eu-2 us-1: had untolerated taint {drain:NoExecute}`; "" when no cluster is left, or nobody said why."""
-    here = binding.scheduled.clusters
-    said = {rejection.cluster: rejection.reason for rejection in binding.reasons.rejections}
+    """`leaves eu-2 us-1: had untolerated taint {drain:NoExecute}`; "" when no cluster is left, or none has a reason."""
+    clusters = binding.scheduled.clusters
+    rejected = {rejection.cluster: rejection.reason for rejection in binding.reasons.rejections}
     by_reason: dict[str, list[ClusterName]] = {}
-    for name in sorted(before.keys() - here):
-        if name in said:
-            by_reason.setdefault(said[name].removeprefix("cluster(s) "), []).append(name)
+    for name in sorted(before.keys() - clusters):
+        if name in rejected:
+            by_reason.setdefault(rejected[name].removeprefix("cluster(s) "), []).append(name)
     return "; ".join(f"leaves {formatting.some(names)}: {reason}" for reason, names in by_reason.items())

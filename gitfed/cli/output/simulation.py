@@ -1,4 +1,4 @@
-"""What a rehearsal showed, as text."""
+"""What a simulation showed, as text."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def text(story: simulation.SimulationResult, paint: plain.Paint, *, quiet: bool)
             by_cluster: dict[str, list[str]] = {}
             for cluster, key in story.on_recovery:
                 by_cluster.setdefault(cluster, []).append(names.shown(key))
-            yield from (f"  {cluster}: {formatting.some(found)}" for cluster, found in by_cluster.items())
+            yield from (f"  {cluster}: {formatting.some(objects)}" for cluster, objects in by_cluster.items())
     if story.load_not_played and not quiet:
         some = formatting.some([names.shown(key) for key in story.load_not_played])
         yield f"Load:   not played. Replicas stay as decided for {some}."
@@ -54,24 +54,24 @@ def text(story: simulation.SimulationResult, paint: plain.Paint, *, quiet: bool)
 
 def _once(timeline: Sequence[simulation.Moment]) -> list[simulation.Moment]:
     """Every reason once: many workloads leave a cluster for the same one, and what is decided for each repeats it."""
-    said: set[tuple[float, str]] = set()
-    told: dict[tuple[float, str], list[str]] = {}
-    found = []
+    shown: set[tuple[float, str]] = set()
+    clauses: dict[tuple[float, str], list[str]] = {}
+    moments = []
     for moment in timeline:
         text = moment.text
         if leaving := _LEAVES.fullmatch(text):
             why = leaving["why"]
-            told.setdefault((moment.after, leaving["key"]), []).append(f"leaves {leaving['cluster']}: {why}")
-            if (moment.after, why) in said:
+            clauses.setdefault((moment.after, leaving["key"]), []).append(f"leaves {leaving['cluster']}: {why}")
+            if (moment.after, why) in shown:
                 text = f"{leaving['key']} leaves {leaving['cluster']} ({leaving['how']})"
-            said.add((moment.after, why))
-        elif told and (placed := _PLACED.fullmatch(text)):
+            shown.add((moment.after, why))
+        elif clauses and (placed := _PLACED.fullmatch(text)):
             why = placed["why"]
-            for clause in told.get((moment.after, placed["key"]), ()):
+            for clause in clauses.get((moment.after, placed["key"]), ()):
                 why = why.replace(clause, "", 1).removeprefix("; ")
             text = f"{placed['head']} ({why.strip()})" if why.strip() else placed["head"]
-        found.append(moment if text is moment.text else replace(moment, text=text))
-    return found
+        moments.append(moment if text is moment.text else replace(moment, text=text))
+    return moments
 
 
 def _folded(timeline: Sequence[simulation.Moment]) -> Iterable[simulation.Moment]:
@@ -112,10 +112,12 @@ def _beside(before: Binding, after: Binding) -> list[str]:
     same = {*before.scheduled.shares} & {*after.scheduled.shares}
     left, new = (
         replace(
-            one,
-            scheduled=replace(one.scheduled, shares=tuple(part for part in one.scheduled.shares if part not in same)),
+            binding,
+            scheduled=replace(
+                binding.scheduled, shares=tuple(part for part in binding.scheduled.shares if part not in same)
+            ),
         )
-        for one in (before, after)
+        for binding in (before, after)
     )
     return [_some(left), "→", _some(new), f"({formatting.count(len(same), 'cluster')} as before)"]
 
@@ -138,7 +140,8 @@ def _moved(story: simulation.SimulationResult) -> Iterable[tuple[ObjectKey, Bind
 
 def shares(binding: Binding) -> str:
     parts = [
-        one.cluster if one.replicas is None else f"{one.cluster}:{one.replicas}" for one in binding.scheduled.shares
+        share.cluster if share.replicas is None else f"{share.cluster}:{share.replicas}"
+        for share in binding.scheduled.shares
     ]
     return " ".join(parts) or "nowhere"
 
@@ -155,13 +158,17 @@ def _total(story: simulation.SimulationResult) -> str:
     return f"Total:  {', '.join(parts)}."
 
 
-def each_text(found: Each, *, quiet: bool) -> Iterable[str]:
-    for target, lost in found if not quiet else ():
+def each_text(losses: Each, *, quiet: bool) -> Iterable[str]:
+    for target, lost in losses if not quiet else ():
         yield f"{target}: " + (f"{formatting.count(len(lost), 'workload')} would lose replicas" if lost else "ok")
-        for one in lost[:_MOST]:
-            numbers = "has no copy left" if one.wanted is None else f"{one.running} of {one.wanted} replicas left"
-            yield f"  {names.shown(one.key)}: {numbers}: {plain.clean(one.why)}"
+        for workload in lost[:_MOST]:
+            numbers = (
+                "has no copy left"
+                if workload.wanted is None
+                else f"{workload.running} of {workload.wanted} replicas left"
+            )
+            yield f"  {names.shown(workload.key)}: {numbers}: {plain.clean(workload.why)}"
         if len(lost) > _MOST:
             yield f"  … and {len(lost) - _MOST} more"
-    bad = sum(1 for _, lost in found if lost)
-    yield f"Total:  {bad} of {formatting.count(len(found), 'failure')} would cost replicas."
+    bad = sum(1 for _, lost in losses if lost)
+    yield f"Total:  {bad} of {formatting.count(len(losses), 'failure')} would cost replicas."

@@ -58,19 +58,19 @@ def flow(parts: Sequence[Cell | str], *, indent: int = 0, hang: int = _SET_IN, w
         first, *others = plain.clean(item.text).split(" ") if width is not None else [plain.clean(item.text)]
         words[-1].append(item._replace(text=first))
         words += [[item._replace(text=text)] for text in others]
-    found, column, begun = [" " * indent], indent, False
+    folded, column, begun = [" " * indent], indent, False
     for number, word in enumerate(words):
         taken = sum(plain.width(piece.text) for piece in word)
         if number and width is not None and column + 1 + taken > width:
-            found.append(" " * (indent + hang))
+            folded.append(" " * (indent + hang))
             column, begun = indent + hang, True
         elif number and not begun:
-            found[-1] += " "
+            folded[-1] += " "
             column += 1
         begun = begun and not taken
-        found[-1] += "".join(piece.paint(piece.text) if piece.paint else piece.text for piece in word)
+        folded[-1] += "".join(piece.paint(piece.text) if piece.paint else piece.text for piece in word)
         column += taken
-    return [line.rstrip() for line in found]
+    return [line.rstrip() for line in folded]
 
 
 def _fitted(rows: Sequence[Sequence[Cell]], widths: list[int], gap: int, indent: int, width: int) -> list[str]:
@@ -91,7 +91,7 @@ def _fitted(rows: Sequence[Sequence[Cell]], widths: list[int], gap: int, indent:
         bands[-1].append(column)
     room = width - (used - widths[last])
     widths[last] = min(widths[last], max(room, words[last]))
-    found = []
+    fitted = []
     for row in rows:
         for index, band in enumerate(bands):
             start = " " * (indent + (_SET_IN if index else 0))
@@ -99,11 +99,11 @@ def _fitted(rows: Sequence[Sequence[Cell]], widths: list[int], gap: int, indent:
             room = width - len(start)
             part = [_pieces(row[column], min(widths[column], room)) for column in band if column < len(row)]
             for number in range(max(map(len, part), default=0)):
-                line = [one[number] if number < len(one) else Cell("") for one in part]
+                line = [pieces[number] if number < len(pieces) else Cell("") for pieces in part]
                 text = (start + _line(line, [widths[column] for column in band], gap)).rstrip()
                 if text or not index:
-                    found.append(text)
-    return found
+                    fitted.append(text)
+    return fitted
 
 
 def _text(row: Sequence[Cell], column: int) -> str:

@@ -28,21 +28,21 @@ _MOST_ITEMS = 20
 _Differences = Sequence[compare.Difference]
 
 
-def comment(shown: DiffView, found: _Differences, *, limit: int = LIMIT, marker: str = MARKER) -> str:
-    """Less than `limit` characters; empty when nothing changes. Secrets are always masked by who made `found`."""
+def comment(shown: DiffView, differences: _Differences, *, limit: int = LIMIT, marker: str = MARKER) -> str:
+    """Less than `limit` characters; empty when nothing changes. Secrets in `differences` are masked already."""
     if shown.review.empty and not view.new_problems(shown):
         return ""
     steps: tuple[Callable[[DiffView, _Differences], list[str]], ...] = (
-        lambda shown, found: _body(shown, found, rows=1000, lines=10_000),
-        lambda shown, found: _body(shown, found, rows=300, lines=30),
-        lambda shown, found: _body(shown, found, rows=200, lines=0),
-        lambda shown, found: _body(shown, found, rows=100, lines=0, objects=300),
-        lambda shown, found: _body(shown, found, rows=40, lines=0, objects=100),
+        lambda shown, differences: _body(shown, differences, rows=1000, lines=10_000),
+        lambda shown, differences: _body(shown, differences, rows=300, lines=30),
+        lambda shown, differences: _body(shown, differences, rows=200, lines=0),
+        lambda shown, differences: _body(shown, differences, rows=100, lines=0, objects=300),
+        lambda shown, differences: _body(shown, differences, rows=40, lines=0, objects=100),
         _counts,
     )
     text = ""
     for step in steps:
-        text = "\n".join([marker, *_head(shown), *step(shown, found), *_foot(shown)]) + "\n"
+        text = "\n".join([marker, *_head(shown), *step(shown, differences), *_foot(shown)]) + "\n"
         if len(text) < limit:
             return text
     return text[: limit - 1]
@@ -92,7 +92,7 @@ def _attention(shown: DiffView) -> list[str]:
     review = shown.review
     items = []
     problems = view.new_problems(shown)
-    for problem in [one for one in problems if one.severity is Severity.ERROR][:_MOST_ITEMS]:
+    for problem in [problem for problem in problems if problem.severity is Severity.ERROR][:_MOST_ITEMS]:
         items.append(f"**error** {markdown.code(str(problem))}")
     if shown.preview.refused:
         items.append(f"**would wait**: {markdown.escape(view.not_accepted(shown))}")
@@ -105,10 +105,10 @@ def _attention(shown: DiffView) -> list[str]:
             else:
                 what = "; ".join(map(markdown.escape, gate.messages)) or what
             items.append(f"**held** by gate {markdown.code(gate.name)}: {what}")
-    for one in review.declared:
-        if declared_text.loosens(one):
+    for declaration in review.declared:
+        if declared_text.loosens(declaration):
             items.append(
-                f"**limits change** in {markdown.code(str(one.origin))}; this review goes by those of the base"
+                f"**limits change** in {markdown.code(str(declaration.origin))}; this review goes by those of the base"
             )
     failed = [
         binding
@@ -124,19 +124,19 @@ def _attention(shown: DiffView) -> list[str]:
     if len(failed) > _MOST_ITEMS:
         items.append(f"and {len(failed) - _MOST_ITEMS} more that are not placed")
     items += _deleted(shown)
-    warnings = [one for one in problems if one.severity is not Severity.ERROR]
+    warnings = [problem for problem in problems if problem.severity is not Severity.ERROR]
     # Its own text says that it is one.
-    items += [markdown.code(str(one)) for one in warnings[:5]]
+    items += [markdown.code(str(warning)) for warning in warnings[:5]]
     if len(warnings) > 5:
         items.append(f"and {len(warnings) - 5} more warnings: {markdown.code('gitfed validate')}")
     return [*(f"- {item}" for item in items), ""] if items else []
 
 
 def _condition(shown: DiffView, key: ObjectKey) -> tuple[str, str] | None:
-    known = shown.review.base.bindings.get(key)
+    binding = shown.review.base.bindings.get(key)
     return (
-        (known.scheduled.condition.reason, known.scheduled.condition.message)
-        if known and known.scheduled.condition
+        (binding.scheduled.condition.reason, binding.scheduled.condition.message)
+        if binding and binding.scheduled.condition
         else None
     )
 
@@ -171,13 +171,18 @@ def _foot(shown: DiffView) -> list[str]:
 # -- by length ----------------------------------------------------------------------------------------------------
 
 
-def _body(shown: DiffView, found: _Differences, *, rows: int, lines: int, objects: int = 1000) -> list[str]:
-    return [*_placement(shown, rows), *_declared(shown), *_left_alone(shown), *_manifests(shown, found, lines, objects)]
+def _body(shown: DiffView, differences: _Differences, *, rows: int, lines: int, objects: int = 1000) -> list[str]:
+    return [
+        *_placement(shown, rows),
+        *_declared(shown),
+        *_left_alone(shown),
+        *_manifests(shown, differences, lines, objects),
+    ]
 
 
-def _counts(shown: DiffView, found: _Differences) -> list[str]:
+def _counts(shown: DiffView, differences: _Differences) -> list[str]:
     by_kind: dict[tuple[str, str], int] = {}
-    for key in {item.key for item in found}:
+    for key in {item.key for item in differences}:
         name = (key.namespace, names.kind(key.group, key.kind))
         by_kind[name] = by_kind.get(name, 0) + 1
     table = [
@@ -186,7 +191,7 @@ def _counts(shown: DiffView, found: _Differences) -> list[str]:
     ]
     more = [f"and {len(table) - 200} more rows", ""] if len(table) > 200 else []
     placements = formatting.count(len(shown.rows), "placement")
-    objects = formatting.count(len({item.key for item in found}), "object")
+    objects = formatting.count(len({item.key for item in differences}), "object")
     return [
         f"{placements} and {objects} differ. Too long for a comment: "
         f"run {markdown.code('gitfed diff')} to see all of it.",
@@ -219,7 +224,7 @@ def _placement(shown: DiffView, most: int) -> list[str]:
     lines = markdown.table(["Workload", *heads, "Total", "Why"], table)
     if len(rows) > most:
         lines += ["", f"and {len(rows) - most} more placements: {markdown.code('gitfed diff')}"]
-    flows = [f"- {markdown.escape(view.flow(one))}" for one in shown.review.flows[:_MOST_ITEMS]]
+    flows = [f"- {markdown.escape(view.flow(flow))}" for flow in shown.review.flows[:_MOST_ITEMS]]
     if len(shown.review.flows) > _MOST_ITEMS:
         flows.append(f"- and {len(shown.review.flows) - _MOST_ITEMS} more moves")
     lines += ["", *flows] if flows else []
@@ -234,25 +239,25 @@ def _cell(row: matrix.MatrixRow, cluster: str) -> str:
 
 
 def _declared(shown: DiffView) -> list[str]:
-    found = shown.review.declared
-    if not found:
+    declared = shown.review.declared
+    if not declared:
         return []
-    groups = declared_text.alike(found)
+    groups = declared_text.alike(declared)
     lines = [line for group in groups[:100] for line in declared_text.in_markdown(group)]
     if len(groups) > 100:
         lines.append(f"- and {len(groups) - 100} more")
     if len(groups) > _OPEN_ROWS:
-        return [*markdown.details(f"<b>Causes</b> ({len(found)})", lines), ""]
+        return [*markdown.details(f"<b>Causes</b> ({len(declared)})", lines), ""]
     return ["#### Causes", "", *lines, ""]
 
 
 def _left_alone(shown: DiffView) -> list[str]:
-    kept = [one for one in shown.review.changes if one.action in (Action.KEEP, Action.SKIP)]
+    kept = [change for change in shown.review.changes if change.action in (Action.KEEP, Action.SKIP)]
     return [*_listed(view.EARLIER, view.earlier(shown)), *_listed("Left alone", kept)]
 
 
-def _listed(title: str, found: Sequence[Change]) -> list[str]:
-    groups = plan_text.grouped(found)
+def _listed(title: str, changes: Sequence[Change]) -> list[str]:
+    groups = plan_text.grouped(changes)
     if not groups:
         return []
     table = [
@@ -268,12 +273,12 @@ def _listed(title: str, found: Sequence[Change]) -> list[str]:
     return [*markdown.details(f"<b>{title}</b> ({len(groups)})", lines), ""]
 
 
-def _manifests(shown: DiffView, found: _Differences, most: int, objects: int) -> list[str]:
-    if not found:
+def _manifests(shown: DiffView, differences: _Differences, most: int, objects: int) -> list[str]:
+    if not differences:
         return []
     of = len(shown.clusters)
     blocks: list[str] = []
-    for item in found[:objects]:
+    for item in differences[:objects]:
         summary = f"{markdown.code(view.title(item))} {markdown.escape(view.where(item, of))}"
         lines = view.lines(item, shown.titles)
         if not lines or not most:
@@ -281,6 +286,6 @@ def _manifests(shown: DiffView, found: _Differences, most: int, objects: int) ->
             continue
         cut = [*lines[:most], f" … {len(lines) - most} more lines: gitfed diff"] if len(lines) > most else lines
         blocks += [*markdown.details(summary, markdown.fence(cut, "diff")), ""]
-    if len(found) > objects:
-        blocks.append(f"- and {len(found) - objects} more")
+    if len(differences) > objects:
+        blocks.append(f"- and {len(differences) - objects} more")
     return ["#### Manifests", "", *blocks, *([] if most else [""])]

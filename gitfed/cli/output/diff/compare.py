@@ -62,7 +62,11 @@ class Difference:
 def placement(review: reviewing.Review) -> list[matrix.MatrixRow]:
     """Templates whose clusters or replicas differ."""
     base, head = review.base, review.head
-    edited = {(one.key.kind, one.key.namespace, one.key.name) for one in review.declared if one.verb == "changed"}
+    edited = {
+        (declaration.key.kind, declaration.key.namespace, declaration.key.name)
+        for declaration in review.declared
+        if declaration.verb == "changed"
+    }
     stays = retained_objects.of_changes(review.changes)
     rows = []
     for key in sorted(base.bindings.keys() | head.bindings.keys()):
@@ -119,15 +123,15 @@ def manifests(review: reviewing.Review, *, show_secrets: bool = False, exactly: 
         if before is after or before == after:
             continue
         where, stays = concerned.get(key, set()), kept.get(key, {})
-        for one in _Object(key, before, after, review, show_secrets, exactly).differences(stays):
-            silent = where.isdisjoint(one.clusters) if one.verb == "changed" else bool(one.kept)
-            yield replace(one, written=False) if silent else one
+        for difference in _Object(key, before, after, review, show_secrets, exactly).differences(stays):
+            silent = where.isdisjoint(difference.clusters) if difference.verb == "changed" else bool(difference.kept)
+            yield replace(difference, written=False) if silent else difference
 
 
 def _elsewhere(manifests: Iterable[RenderedManifest], without: Collection[ClusterName]) -> Iterator[RenderedManifest]:
-    for one in manifests:
-        if clusters := tuple(name for name in one.clusters if name not in without):
-            yield replace(one, clusters=clusters)
+    for manifest in manifests:
+        if clusters := tuple(name for name in manifest.clusters if name not in without):
+            yield replace(manifest, clusters=clusters)
 
 
 class _Object:
@@ -154,12 +158,12 @@ class _Object:
         """`kept`: clusters where what is there is left as it is, and why."""
         stays = sorted(self.new.keys() & self.old.keys())
         changed = [name for name in self.differing if name in self.old and name in self.new]
-        found = list(self._alike(changed, self.old, self.new))
-        found += self._arrivals([name for name in self.differing if name not in self.old], stays)
+        differences = list(self._alike(changed, self.old, self.new))
+        differences += self._arrivals([name for name in self.differing if name not in self.old], stays)
         gone = [name for name in self.differing if name not in self.new]
-        found += self._departures([name for name in gone if name not in kept])
-        found += self._left([name for name in gone if name in kept], kept)
-        return sorted(found, key=lambda one: one.clusters)
+        differences += self._departures([name for name in gone if name not in kept])
+        differences += self._left([name for name in gone if name in kept], kept)
+        return sorted(differences, key=lambda difference: difference.clusters)
 
     def _departures(self, names: Sequence[ClusterName]) -> Iterator[Difference]:
         """Copies that leave, which have nothing to read where the object stays elsewhere."""
@@ -173,33 +177,33 @@ class _Object:
     def _left(self, names: Sequence[ClusterName], kept: retained_objects.Kept) -> Iterator[Difference]:
         """Copies that stay although it does not go there any more: nothing goes, so there is nothing to read."""
         for lasting in (True, False):
-            here = [name for name in names if (kept[name].code in retained_objects.UNMANAGED) is lasting]
-            for one in self._departures(here):
-                yield replace(one, hunks=(), kept={name: kept[name] for name in here})
+            clusters = [name for name in names if (kept[name].code in retained_objects.UNMANAGED) is lasting]
+            for difference in self._departures(clusters):
+                yield replace(difference, hunks=(), kept={name: kept[name] for name in clusters})
 
     def _arrivals(self, names: Sequence[ClusterName], stays: Sequence[ClusterName]) -> Iterator[Difference]:
         """New copies: compared with a copy that is there already, or the first of them in full."""
         if not names:
             return
-        rest = list(names)
-        known = stays[0] if stays else min(self.old) if self.old else ""
-        if not known:
-            known = rest[0]
-            same = [name for name in rest if self.new[name].digest == self.new[known].digest]
-            before, after = self._masked(None, self.new[known].body)
+        remaining = list(names)
+        like = stays[0] if stays else min(self.old) if self.old else ""
+        if not like:
+            like = remaining[0]
+            same = [name for name in remaining if self.new[name].digest == self.new[like].digest]
+            before, after = self._masked(None, self.new[like].body)
             yield Difference(self.key, tuple(same), None, after, self._hunks(before, after), of=len(self.differing))
-            rest = [name for name in rest if name not in same]
-        source = self.new if known in self.new else self.old
-        for one in self._alike(rest, dict.fromkeys(rest, source[known]), self.new):
+            remaining = [name for name in remaining if name not in same]
+        source = self.new if like in self.new else self.old
+        for difference in self._alike(remaining, dict.fromkeys(remaining, source[like]), self.new):
             yield Difference(
                 self.key,
-                one.clusters,
+                difference.clusters,
                 None,
-                one.after,
-                one.hunks,
-                known,
-                known in self.new,
-                one.exact,
+                difference.after,
+                difference.hunks,
+                like,
+                like in self.new,
+                difference.exact,
                 len(self.differing),
             )
 
@@ -250,8 +254,8 @@ def _steps(old: RenderedManifest, new: RenderedManifest) -> bytes:
     """Every field that differs, with its values."""
     return canonical.dumps(
         [
-            [one.pointer, one.before, one.after, one.absent_before, one.absent_after]
-            for one in declared_changes.differences(old.body, new.body)
+            [step.pointer, step.before, step.after, step.absent_before, step.absent_after]
+            for step in declared_changes.differences(old.body, new.body)
         ]
     )
 
@@ -260,13 +264,13 @@ def _essence(old: RenderedManifest, new: RenderedManifest) -> bytes:
     """Every field that differs, without what is there anyway: replicas of a share, and the parts of a text that stay
     (`eu.example/web:1` → `eu.example/web:2` and `us.example/web:1` → `us.example/web:2` are the same step)."""
     steps: list[list[Any]] = []
-    for one in declared_changes.differences(old.body, new.body):
-        values: list[Any] = [one.before, one.after]
-        if one.pointer in _REPLICAS and old.replicas != new.replicas:
+    for step in declared_changes.differences(old.body, new.body):
+        values: list[Any] = [step.before, step.after]
+        if step.pointer in _REPLICAS and old.replicas != new.replicas:
             values = ["placed", "placed"]
-        elif isinstance(one.before, str) and isinstance(one.after, str):
-            values = _without_common(one.before, one.after)
-        steps.append([one.pointer, *values, one.absent_before, one.absent_after])
+        elif isinstance(step.before, str) and isinstance(step.after, str):
+            values = _without_common(step.before, step.after)
+        steps.append([step.pointer, *values, step.absent_before, step.absent_after])
     return canonical.dumps(steps)
 
 
@@ -276,6 +280,8 @@ def _without_common(before: str, after: str) -> list[Any]:
     return [before[start : len(before) - end], after[start : len(after) - end]]
 
 
-def _common(one: str, other: str) -> int:
+def _common(first: str, second: str) -> int:
     """Length of the beginning that two texts share."""
-    return next((i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
+    return next(
+        (i for i, (a, b) in enumerate(zip(first, second, strict=False)) if a != b), min(len(first), len(second))
+    )

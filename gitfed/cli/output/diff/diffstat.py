@@ -19,18 +19,18 @@ _LISTED = 4
 """Clusters that are listed by name; of more their number says enough."""
 
 
-def lines(found: Sequence[compare.Difference], paint: plain.Paint, *, wide: bool = False) -> Iterator[str]:
+def lines(differences: Sequence[compare.Difference], paint: plain.Paint, *, wide: bool = False) -> Iterator[str]:
     """A row for each difference of manifests, and the sum. Nothing where no manifest differs."""
-    if not found:
+    if not differences:
         return
-    counts = [_counted(item) for item in found]
+    counts = [_counted(item) for item in differences]
     rows: list[list[Cell | str]] = [_head("LINES", paint)]
-    for item, (added, removed) in zip(found, counts, strict=True):
+    for item, (added, removed) in zip(differences, counts, strict=True):
         verb = item.verb if item.written or item.kept else f"{item.verb}, not written"
         number = f"+{added} -{removed}" if added or removed else matrix.NONE
         rows.append([names.shown(item.key), verb, _clusters(item.clusters, wide=wide), number])
     yield from table.lines(rows, indent=2)
-    objects = formatting.count(len({item.key for item in found}), "object")
+    objects = formatting.count(len({item.key for item in differences}), "object")
     yield f"{objects}, +{sum(added for added, _ in counts)} -{sum(removed for _, removed in counts)} lines"
 
 
@@ -41,7 +41,7 @@ def of_changes(changes: Iterable[Change], paint: plain.Paint, *, wide: bool = Fa
         groups.setdefault((change.key, change.action.value), []).append(change)
     rows: list[list[Cell | str]] = [_head("FIELDS", paint)]
     for (key, action), members in sorted(groups.items()):
-        fields = len({one.pointer for change in members for one in change.write.diff})
+        fields = len({field.pointer for change in members for field in change.write.diff})
         where = sorted(change.cluster for change in members)
         rows.append([names.shown(key), action, _clusters(where, wide=wide), str(fields) if fields else matrix.NONE])
     yield from table.lines(rows, indent=2)
@@ -59,5 +59,5 @@ def _counted(item: compare.Difference) -> tuple[int, int]:
     )
 
 
-def _clusters(found: Sequence[str], *, wide: bool) -> str:
-    return " ".join(found) if wide or len(found) <= _LISTED else formatting.count(len(found), "cluster")
+def _clusters(clusters: Sequence[str], *, wide: bool) -> str:
+    return " ".join(clusters) if wide or len(clusters) <= _LISTED else formatting.count(len(clusters), "cluster")

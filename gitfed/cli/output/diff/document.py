@@ -15,7 +15,7 @@ from gitfed.views import differences, plans
 SCHEMA = "gitfed.io/diff/v1"
 
 
-def document(shown: DiffView, found: list[compare.Difference]) -> dict[str, Any]:
+def document(shown: DiffView, manifests: list[compare.Difference]) -> dict[str, Any]:
     review = shown.review
     facts = plans.facts(review.head.facts)
     return {
@@ -25,28 +25,28 @@ def document(shown: DiffView, found: list[compare.Difference]) -> dict[str, Any]
         "facts": facts,
         "notes": list(shown.preview.notes),
         "refused": shown.preview.refused or None,
-        "declared": [differences.declaration(one) for one in review.declared],
+        "declared": [differences.declaration(declaration) for declaration in review.declared],
         "placement": list(_placement(review)),
-        "manifests": [_manifest(item, shown.titles) for item in found],
+        "manifests": [_manifest(item, shown.titles) for item in manifests],
         "changes": [
-            {name: value for name, value in plans.change(one).items() if name != "diff"} for one in review.changes
+            {name: value for name, value in plans.change(change).items() if name != "diff"} for change in review.changes
         ],
-        "gates": [plans.gate(one) for one in review.gates],
+        "gates": [plans.gate(gate) for gate in review.gates],
         "totals": plans.totals(review.totals),
         "problems": [plans.problem(problem) for problem in problems(shown)],
     }
 
 
 def _placement(review: Review) -> Iterator[dict[str, Any]]:
-    flows = {one.key: one for one in review.flows}
+    flows = {flow.key: flow for flow in review.flows}
     stays = retained_objects.of_changes(review.changes)
     for key in sorted(review.base.bindings.keys() | review.head.bindings.keys()):
         old, new = review.base.bindings.get(key), review.head.bindings.get(key)
         if old is new or (old.scheduled.shares if old else ()) == (new.scheduled.shares if new else ()):
             continue
         moved = flows.get(key)
-        there = {share.cluster for share in (new.scheduled.shares if new else ())}
-        kept = {name: reason for name, reason in stays.get(key, {}).items() if name not in there}
+        placed = {share.cluster for share in (new.scheduled.shares if new else ())}
+        kept = {name: reason for name, reason in stays.get(key, {}).items() if name not in placed}
         yield {
             "resource": plans.binding(new or old)["resource"],  # type: ignore[arg-type]
             "before": plans.binding(old)["clusters"] if old else [],
@@ -63,9 +63,9 @@ def _placement(review: Review) -> Iterator[dict[str, Any]]:
 
 def _manifest(item: compare.Difference, titles: tuple[str, str]) -> dict[str, Any]:
     """`diff` is always the whole difference, also where a reader is spared it."""
-    whole = item.hunks
+    hunks = item.hunks
     if item.like:
-        whole = tuple(manifest_text.hunks(manifest_text.text(item.before), manifest_text.text(item.after)))
+        hunks = tuple(manifest_text.hunks(manifest_text.text(item.before), manifest_text.text(item.after)))
     name = plain.clean(str(item.key))
     old = f"{titles[0]}/{name}" if item.before is not None else "/dev/null"
     new = f"{titles[1]}/{name}" if item.after is not None else "/dev/null"
@@ -79,5 +79,5 @@ def _manifest(item: compare.Difference, titles: tuple[str, str]) -> dict[str, An
         "like": item.like or None,
         "exact": item.exact,
         "written": item.written,
-        "diff": "\n".join([f"--- {old}", f"+++ {new}", *whole]),
+        "diff": "\n".join([f"--- {old}", f"+++ {new}", *hunks]),
     }

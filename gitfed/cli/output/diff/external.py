@@ -26,11 +26,11 @@ def program() -> list[str]:
     words = shlex.split(os.environ.get("KUBECTL_EXTERNAL_DIFF", ""))
     if not words:
         return []
-    found = shutil.which(words[0])
-    if found is None:
+    executable = shutil.which(words[0])
+    if executable is None:
         raise UsageError(f"KUBECTL_EXTERNAL_DIFF names {words[0]!r}, which is not a program here")
     # kubectl's rule: only plain arguments are passed on.
-    return [found, *(word for word in words[1:] if _ARGUMENT.fullmatch(word))]
+    return [executable, *(word for word in words[1:] if _ARGUMENT.fullmatch(word))]
 
 
 def run(command: list[str], files: Iterable[tuple[str, str, str]]) -> bool:

@@ -19,25 +19,25 @@ from gitfed.cli.output.diff.view import DiffView
 from gitfed.cli.output.table import Cell
 
 
-def show(shown: DiffView, found: list[compare.Difference], output: options.Output) -> None:
-    """`found`: `compare.manifests` of the same review."""
+def show(shown: DiffView, differences: list[compare.Difference], output: options.Output) -> None:
+    """`differences`: `compare.manifests` of the same review."""
     if output.format in ("json", "yaml"):
-        structured.echo(document.document(shown, found), output.format)
+        structured.echo(document.document(shown, differences), output.format)
     elif output.format == "md":
         from gitfed.cli.output.diff import comment
 
-        click.echo(comment.comment(shown, found), nl=False)
+        click.echo(comment.comment(shown, differences), nl=False)
     elif output.format == "name":
-        for name in sorted({str(item.key) for item in found}):
+        for name in sorted({str(item.key) for item in differences}):
             click.echo(name)
     elif not shown.review.empty:
         if output.quiet:
             click.echo(view.total(shown.review))
         else:
-            _text(shown, found, output)
+            _text(shown, differences, output)
 
 
-def _text(shown: DiffView, found: list[compare.Difference], output: options.Output) -> None:
+def _text(shown: DiffView, differences: list[compare.Difference], output: options.Output) -> None:
     paint = output.paint
     wide = output.format == "wide"
     width, fold = 10_000 if wide else output.width, output.fold
@@ -59,14 +59,14 @@ def _text(shown: DiffView, found: list[compare.Difference], output: options.Outp
         say([paint.strong("Declared"), *declared_text.lines(review.declared, paint, fold, limits=limits)])
     if shown.rows:
         say([paint.strong("Placement"), *matrix.lines(shown.rows, shown.clusters, paint, width, fold=fold)])
-        for one in review.flows:
-            say(table.flow([view.flow(one)], indent=2, width=fold))
+        for flow in review.flows:
+            say(table.flow([view.flow(flow)], indent=2, width=fold))
     command = external.program()
-    if command and found:
-        external.run(command, _files(found))
-    elif found:
+    if command and differences:
+        external.run(command, _files(differences))
+    elif differences:
         say([paint.strong("Manifests")])
-        for item in found:
+        for item in differences:
             say([f"{paint.strong(view.title(item))}  {view.where(item, len(shown.clusters), wide=wide)}"])
             say(manifest_text.painted(line, paint) for line in view.lines(item, shown.titles))
     say(plan_text.listed(view.EARLIER, view.earlier(shown), paint, fold))
@@ -75,9 +75,9 @@ def _text(shown: DiffView, found: list[compare.Difference], output: options.Outp
     say(table.flow([view.total(review)], width=fold))
 
 
-def _files(found: list[compare.Difference]) -> list[tuple[str, str, str]]:
+def _files(differences: list[compare.Difference]) -> list[tuple[str, str, str]]:
     files = []
-    for number, item in enumerate(found):
+    for number, item in enumerate(differences):
         key = item.key
         parts = [key.group or "core", key.kind, key.namespace, key.name, item.clusters[0]]
         if len(item.clusters) > 1:

@@ -37,7 +37,7 @@ class DiffView(NamedTuple):
 
 
 def earlier(shown: DiffView) -> list[Change]:
-    return [one for one in shown.review.changes if predict.is_of_earlier(one)]
+    return [change for change in shown.review.changes if predict.is_of_earlier(change)]
 
 
 def not_accepted(shown: DiffView) -> str:
@@ -52,11 +52,11 @@ def total(review: Review) -> str:
     return f"Total:  {', '.join(parts)} in {totals.clusters} of {formatting.count(totals.of_clusters, 'cluster')}."
 
 
-def flow(one: Flow) -> str:
+def flow(move: Flow) -> str:
     """`shop/Deploy/web: 4 replicas move: eu-1 (4) → us-1 (2), us-2 (2)`."""
-    sides = (", ".join(f"{name} ({count})" for name, count in side) for side in (one.leaving, one.arriving))
-    verb = "replica moves" if one.replicas == 1 else "replicas move"
-    return f"{names.shown(one.key)}: {one.replicas} {verb}: {' → '.join(sides)}"
+    sides = (", ".join(f"{name} ({count})" for name, count in side) for side in (move.leaving, move.arriving))
+    verb = "replica moves" if move.replicas == 1 else "replicas move"
+    return f"{names.shown(move.key)}: {move.replicas} {verb}: {' → '.join(sides)}"
 
 
 def title(item: compare.Difference) -> str:
@@ -84,20 +84,20 @@ def _clusters(item: compare.Difference, of: int, *, wide: bool) -> str:
         like = f", still placed in {plain.clean(item.like)}"
     if item.like and item.verb == "gone":
         like = f", stays in {plain.clean(item.like)}"
-    rest = f", differs in {item.of - number}" if item.of > number else ""
+    differing = f", differs in {item.of - number}" if item.of > number else ""
     if number == 1:
         others = formatting.count(item.of - 1, "other cluster")
-        return f"in {names[0]}{like}" + (f", and otherwise in {others}" if rest and not item.like else "")
+        return f"in {names[0]}{like}" + (f", and otherwise in {others}" if differing and not item.like else "")
     listed = " ".join(names) if wide else formatting.some(names, most=declared_text.LISTED)
-    if rest:
-        listed += f"; {rest.removeprefix(', ')}"
-    every = "all " if number == of else ""
-    if every and number > declared_text.LISTED and not wide:
+    if differing:
+        listed += f"; {differing.removeprefix(', ')}"
+    quantifier = "all " if number == of else ""
+    if quantifier and number > declared_text.LISTED and not wide:
         shown = "" if item.exact else f", shown for {names[0]}"
         return f"{'same' if item.exact else 'alike'} in all {number} clusters{like}{shown}"
     if item.exact:
-        return f"same in {every}{number} clusters{like}: {listed}"
-    return f"alike in {every}{number} clusters{like}, shown for {names[0]}: {listed}"
+        return f"same in {quantifier}{number} clusters{like}: {listed}"
+    return f"alike in {quantifier}{number} clusters{like}, shown for {names[0]}: {listed}"
 
 
 def lines(item: compare.Difference, titles: tuple[str, str]) -> list[str]:
@@ -123,10 +123,10 @@ def _titles(item: compare.Difference, titles: tuple[str, str]) -> list[str]:
 def problems(shown: DiffView) -> list[Problem]:
     """Every error, and what else is new: a warning that the base has too is not this change's."""
     new = new_problems(shown)
-    return [one for one in shown.review.head.problems if one.severity is Severity.ERROR or one in new]
+    return [problem for problem in shown.review.head.problems if problem.severity is Severity.ERROR or problem in new]
 
 
 def new_problems(shown: DiffView) -> list[Problem]:
     """What the head says and the base did not."""
-    known = {(one.origin.path, one.message) for one in shown.review.base.problems}
-    return [one for one in shown.review.head.problems if (one.origin.path, one.message) not in known]
+    in_base = {(problem.origin.path, problem.message) for problem in shown.review.base.problems}
+    return [problem for problem in shown.review.head.problems if (problem.origin.path, problem.message) not in in_base]
