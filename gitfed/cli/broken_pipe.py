@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def outlasting_its_reader(stream: TextIO) -> TextIO:
     """The same stream; after its reader went away it takes everything and prints nothing."""
     if not isinstance(stream, io.TextIOWrapper):
-        return stream  # somebody put his own in place
+        return stream  # a test or an embedding program replaced it
     buffer: object = stream.buffer
     raw = buffer if isinstance(buffer, io.FileIO) else getattr(buffer, "raw", None)
     if not isinstance(raw, io.FileIO):
@@ -42,8 +42,8 @@ class _Outlet(io.FileIO):
         try:
             return super().write(content)
         except OSError as error:
-            # Whoever else writes there (a program that shows differences) has no reader either; and of a full disk is
-            # said once that it is, not again by every buffer that is emptied.
+            # Another program that writes there (one that shows differences) has no reader either. A full disk is
+            # reported once, not again by every buffer that is flushed.
             nowhere = os.open(os.devnull, os.O_WRONLY)
             os.dup2(nowhere, self.fileno())
             os.close(nowhere)

@@ -50,7 +50,7 @@ def folders(ctx: click.Context, param: click.Parameter, incomplete: str) -> list
 def revisions(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
     """A branch, a tag, or HEAD; after `BASE..` the second one of a range."""
     base, dots, start = incomplete.rpartition("..")
-    names = _found(ctx, lambda opened: ["HEAD", *opened.repository.branch_names(), *opened.repository.tag_names()])
+    names = _words(ctx, lambda opened: ["HEAD", *opened.repository.branch_names(), *opened.repository.tag_names()])
     return [f"{base}{dots}{name}" for name in names if name.startswith(start)]
 
 
@@ -77,7 +77,7 @@ def workloads(ctx: click.Context, param: click.Parameter, incomplete: str) -> li
 
 def interpreted(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
     """Objects, and customizations by their names."""
-    rules = _names(ctx, incomplete, lambda repo: [one.metadata.name for one in repo.interpreters])
+    rules = _names(ctx, incomplete, lambda repo: [customization.metadata.name for customization in repo.interpreters])
     return [*workloads(ctx, param, incomplete), *rules]
 
 
@@ -105,19 +105,19 @@ def approvals(ctx: click.Context, param: click.Parameter, incomplete: str) -> li
         plan = state_inputs.decisions(opened, inputs.read(opened).repo).held_plan
         return [] if plan is None else [plan.digest[:12], *(gate.name for gate in plan.gates)]
 
-    return sorted(word for word in _found(ctx, held) if word.startswith(incomplete))
+    return sorted(word for word in _words(ctx, held) if word.startswith(incomplete))
 
 
 def failing(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
     """What can fail, come back or be tainted: a cluster, or all of a region, zone or provider."""
 
     def targets(repo: RepoSnapshot) -> Iterable[str]:
-        for name, one in repo.clusters.items():
+        for name, cluster in repo.clusters.items():
             yield f"cluster/{name}"
-            yield from (f"zone/{zone}" for zone in one.spec.zones or ())
+            yield from (f"zone/{zone}" for zone in cluster.spec.zones or ())
             yield from (
                 f"{kind}/{place}"
-                for kind, place in (("region", one.spec.region), ("provider", one.spec.provider))
+                for kind, place in (("region", cluster.spec.region), ("provider", cluster.spec.provider))
                 if place
             )
 
@@ -125,7 +125,7 @@ def failing(ctx: click.Context, param: click.Parameter, incomplete: str) -> list
 
 
 def orphans(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
-    """What was placed and is selected by no policy any more, as far as Git tells: nobody looks into clusters at TAB."""
+    """What was placed and is selected by no policy any more, as far as Git tells: clusters are not read at TAB."""
 
     def left(opened: Opened) -> Iterable[str]:
         from gitfed.offline import inputs, state_inputs
@@ -140,7 +140,7 @@ def orphans(ctx: click.Context, param: click.Parameter, incomplete: str) -> list
                 yield str(key)
                 yield from (f"{share.cluster}/{key}" for share in decision.targets)
 
-    return sorted(word for word in _found(ctx, left) if word.startswith(incomplete))
+    return sorted(word for word in _words(ctx, left) if word.startswith(incomplete))
 
 
 def contexts(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
@@ -148,14 +148,14 @@ def contexts(ctx: click.Context, param: click.Parameter, incomplete: str) -> lis
     from gitfed.client import credential
     from gitfed.errors import GitfedError
 
-    found: list[str] = []
+    names: list[str] = []
     with contextlib.suppress(GitfedError, OSError, ValueError):
         named = ctx.params.get("kubeconfig")
         paths = (
             [named] if named else [Path(part) for part in os.environ.get("KUBECONFIG", "").split(os.pathsep) if part]
         )
-        found = sorted(credential.contexts(paths or [Path.home() / ".kube" / "config"]))
-    return [name for name in found if name.startswith(incomplete)]
+        names = sorted(credential.contexts(paths or [Path.home() / ".kube" / "config"]))
+    return [name for name in names if name.startswith(incomplete)]
 
 
 def declared(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
@@ -167,25 +167,25 @@ def declared(ctx: click.Context, param: click.Parameter, incomplete: str) -> lis
 def operations(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
     from gitfed.interpret.registry import Operation
 
-    return [one.value for one in Operation if one.value.lower().startswith(incomplete.lower())]
+    return [operation.value for operation in Operation if operation.value.lower().startswith(incomplete.lower())]
 
 
 def _names(ctx: click.Context, incomplete: str, choose: Callable[[RepoSnapshot], Iterable[str]]) -> list[str]:
     from gitfed.offline import inputs
 
-    found = _found(ctx, lambda opened: choose(inputs.read(opened).repo))
-    return sorted(word for word in set(found) if word.startswith(incomplete))
+    words = _words(ctx, lambda opened: choose(inputs.read(opened).repo))
+    return sorted(word for word in set(words) if word.startswith(incomplete))
 
 
-def _found(ctx: click.Context, choose: Callable[[Opened], Iterable[str]]) -> list[str]:
+def _words(ctx: click.Context, choose: Callable[[Opened], Iterable[str]]) -> list[str]:
     from gitfed.errors import GitfedError
 
-    found: list[str] = []
+    words: list[str] = []
     with contextlib.suppress(GitfedError, OSError, ValueError):
         from gitfed.edges import git
         from gitfed.offline import inputs
 
         name = ctx.params.get("repo") or os.environ.get("GITFED_REPO", "")
         if not git.is_url(name):  # never reach for the network at TAB
-            found = list(choose(inputs.open_repository(name)))
-    return found
+            words = list(choose(inputs.open_repository(name)))
+    return words

@@ -90,10 +90,10 @@ class Checkout:
 
     def cluster(self, name: str) -> Cluster:
         """Raises UsageError for a name that is not declared."""
-        known = self.repo.clusters
-        if name not in known:
-            raise UsageError(f"no cluster {name!r}{main.meant(name, list(known))}", hint="gitfed get clusters")
-        return known[name]
+        clusters = self.repo.clusters
+        if name not in clusters:
+            raise UsageError(f"no cluster {name!r}{main.meant(name, list(clusters))}", hint="gitfed get clusters")
+        return clusters[name]
 
     def origin(self, name: str) -> Origin:
         return self.repo.origins[ObjectKey(_GROUP, "Cluster", "", name)]
@@ -174,13 +174,13 @@ def finish(checkout: Checkout, usual: str, writing: WriteOptions) -> None:
 
 
 def _settings_left(checkout: Checkout) -> Sequence[str]:
-    """The settings, where `gitfed init` wrote them and nobody committed them: a commit without them is no fleet."""
+    """The settings, where `gitfed init` wrote them and they are not committed: a commit without them is no fleet."""
     path = checkout.repo.settings.origin.path
     return (path,) if path and not checkout.opened.repository.is_committed(path) else ()
 
 
 def _told(paths: Sequence[str]) -> Sequence[str]:
-    """Of many paths the entries of the root that they lie in: hundreds make a line that nobody reads."""
+    """Of many paths the entries of the root that they lie in: hundreds make a line too long to read."""
     return paths if len(paths) <= _MOST else sorted({path.partition("/")[0] for path in paths})
 
 

@@ -35,8 +35,8 @@ PRECEDENCE = (DEFECT, INTERRUPTED, USAGE, INVALID, HELD, UNREACHABLE, UNHEALTHY,
 
 def first(codes: Iterable[int]) -> int:
     """The one code for several results; 0 when there is nothing to report."""
-    found = set(codes)
-    return next((code for code in PRECEDENCE if code in found), OK)
+    reported = set(codes)
+    return next((code for code in PRECEDENCE if code in reported), OK)
 
 
 def of(error: BaseException) -> int:

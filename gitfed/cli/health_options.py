@@ -36,13 +36,13 @@ def _duration(name: str, default: float, text: str) -> _Option:
     return option(name, type=Duration(), metavar="DURATION", default=default, help=f"{text}  [default: {default:g}s]")
 
 
-def _to_thresholds(given: Mapping[str, Any]) -> Thresholds:
+def _to_thresholds(values: Mapping[str, Any]) -> Thresholds:
     from gitfed.placement.recorded_facts import Thresholds
 
-    return Thresholds(given["cluster_failure_threshold"], given["cluster_success_threshold"])
+    return Thresholds(values["cluster_failure_threshold"], values["cluster_success_threshold"])
 
 
-def _to_timing(given: Mapping[str, Any]) -> Timing:
+def _to_timing(values: Mapping[str, Any]) -> Timing:
     from gitfed.daemon.fleet.cluster_health import Timing
 
-    return Timing(max(given["cluster_status_update_frequency"], 0.1), _to_thresholds(given))
+    return Timing(max(values["cluster_status_update_frequency"], 0.1), _to_thresholds(values))

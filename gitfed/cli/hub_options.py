@@ -30,7 +30,7 @@ _HUB = (
            help="Certificates to trust the issuer by.  [default: the machine's]"),
     option("--hook-secret-file", type=Files(exists=True, dir_okay=False), metavar="FILE",
            help="Let forges tell of pushes at /hooks/github, gitlab, gitea, forgejo, bitbucket or generic; the secret "
-           "that they sign with, one a line while it is replaced.  [default: nobody tells, the repository is polled]"),
+           "that they sign with, one a line while it is replaced.  [default: no hooks, the repository is polled]"),
     option("--oidc-client-secret-file", type=Files(exists=True, dir_okay=False), metavar="FILE",
            help="The client secret, where the issuer wants one to log in a browser."),
 )  # fmt: skip
@@ -41,31 +41,31 @@ def hub(command: Command) -> Command:
     return gathered(command, "hub", _HUB, _hub)
 
 
-def _hub(given: Mapping[str, Any]) -> Any:
+def _hub(values: Mapping[str, Any]) -> Any:
     from gitfed.edges import oidc
     from gitfed.hub import options
 
-    if bool(given["oidc_issuer_url"]) != bool(given["oidc_client_id"]):
+    if bool(values["oidc_issuer_url"]) != bool(values["oidc_client_id"]):
         raise click.UsageError("--oidc-issuer-url and --oidc-client-id need each other")
-    if not given["hub_address"]:
+    if not values["hub_address"]:
         for name in ("hub_url", "hub_tls_dir", "oidc_issuer_url", "hook_secret_file"):
-            if given[name]:
+            if values[name]:
                 raise click.UsageError(f"--{name.replace('_', '-')} is about the hub: --hub-address says where it is")
         return None
-    host, port = options.address(given["hub_address"])
+    host, port = options.address(values["hub_address"])
     issuer = None
-    if given["oidc_issuer_url"]:
+    if values["oidc_issuer_url"]:
         issuer = oidc.OidcSettings(
-            given["oidc_issuer_url"],
-            given["oidc_client_id"],
-            given["oidc_username_claim"],
-            given["oidc_groups_claim"],
-            given["oidc_ca_file"],
-            given["oidc_client_secret_file"],
+            values["oidc_issuer_url"],
+            values["oidc_client_id"],
+            values["oidc_username_claim"],
+            values["oidc_groups_claim"],
+            values["oidc_ca_file"],
+            values["oidc_client_secret_file"],
         )
-    life = timedelta(seconds=given["agent_certificate_life"])
+    life = timedelta(seconds=values["agent_certificate_life"])
     if not timedelta(hours=1) <= life <= timedelta(days=365):
         raise click.UsageError("--agent-certificate-life is an hour at least, and a year at most")
     return options.HubOptions(
-        host, port, given["hub_url"], given["hub_tls_dir"], issuer, life, given["hook_secret_file"]
+        host, port, values["hub_url"], values["hub_tls_dir"], issuer, life, values["hook_secret_file"]
     )

@@ -93,19 +93,21 @@ class CommandSession:
         """Facts, and with `--live` (or `live`) what is in the clusters."""
         if not (self.given.live if live is None else live):
             return fleet_inputs.fleet(self.opened, self.repo, self.given.fleet)
-        seen = self.observe()
+        observed = self.observe()
         if self.given.fleet is None:
-            return self._completed(seen)
+            return self._completed(observed)
         named = given_files.fleet(self.given.fleet, self.repo)
-        return FleetSnapshot(named.facts, named.clusters, seen.live)
+        return FleetSnapshot(named.facts, named.clusters, observed.live)
 
     def observed(self) -> FleetSnapshot:
         """Facts as `fleet` finds them, and what is in the clusters when their credentials resolve (`gitfed plan`)."""
-        known = self.fleet()
-        if known.live is not None or not (self.server is not None or self._has_a_way):
-            return known
-        seen = self.observe()
-        return seen if known.facts.source == "assumed" else FleetSnapshot(known.facts, known.clusters, seen.live)
+        recorded = self.fleet()
+        if recorded.live is not None or not (self.server is not None or self._has_a_way):
+            return recorded
+        observed = self.observe()
+        if recorded.facts.source == "assumed":
+            return observed
+        return FleetSnapshot(recorded.facts, recorded.clusters, observed.live)
 
     def observe(self, *, capacity: bool | None = None) -> FleetSnapshot:
         """Read the clusters. Imported here: only commands that touch one pay for a client and an event loop."""
@@ -139,13 +141,15 @@ class CommandSession:
         wired = self.wired()
         return any(wiring.has_credentials(wired, cluster) for cluster in self.repo.clusters.values())
 
-    def _completed(self, seen: FleetSnapshot) -> FleetSnapshot:
-        """With what the facts branch says of clusters that nobody could ask, for want of credentials."""
-        if not any(facts.assumed for facts in seen.clusters.values()):
-            return seen
-        known = fleet_inputs.fleet(self.opened, self.repo).clusters
-        clusters = {name: known.get(name, facts) if facts.assumed else facts for name, facts in seen.clusters.items()}
-        return replace(seen, clusters=clusters)
+    def _completed(self, observed: FleetSnapshot) -> FleetSnapshot:
+        """With what the facts branch says of clusters that could not be asked, for want of credentials."""
+        if not any(facts.assumed for facts in observed.clusters.values()):
+            return observed
+        recorded = fleet_inputs.fleet(self.opened, self.repo).clusters
+        clusters = {
+            name: recorded.get(name, facts) if facts.assumed else facts for name, facts in observed.clusters.items()
+        }
+        return replace(observed, clusters=clusters)
 
     def plan(self, fleet: FleetSnapshot | None = None, past: Decisions | None = None) -> Plan:
         fleet = fleet or self.fleet()
@@ -156,7 +160,7 @@ class CommandSession:
 
     def with_in_use(self, plan: Plan, fleet: FleetSnapshot) -> Plan:
         """The plan as an apply would carry it out: what holds something of others is not deleted (asks its cluster)."""
-        if fleet.live is None or not any(retained_objects.may_be_in_use(one) for one in plan.changes or ()):
+        if fleet.live is None or not any(retained_objects.may_be_in_use(change) for change in plan.changes or ()):
             return plan
         import asyncio
 
@@ -199,19 +203,19 @@ def tell_read(opened: inputs.Opened) -> None:
             note(text)
 
 
-def wiring_options(given: Inputs, credentials: Credentials) -> wiring.DaemonOptions:
+def wiring_options(input_options: Inputs, credentials: Credentials) -> wiring.DaemonOptions:
     from gitfed.daemon import wiring
 
-    when = given.now
+    when = input_options.now
     settings: dict[str, Any] = {} if when is None else {"now": lambda: when}
     return wiring.DaemonOptions(
-        repo=given.repo or str(Path.cwd()),
-        branch=given.rev or None,
+        repo=input_options.repo or str(Path.cwd()),
+        branch=input_options.rev or None,
         kubeconfig=kubeconfig_paths(credentials),
         credentials_dir=credentials.credentials_dir,
         allow_exec=credentials.allow_exec,
-        git_credentials=given.git_credentials,
-        submodules=given.submodules,
+        git_credentials=input_options.git_credentials,
+        submodules=input_options.submodules,
         **settings,
     )
 
@@ -242,10 +246,10 @@ def caller(server: Server, credentials: Credentials | None = None) -> tuple[str,
     if not server.context and (server.certificate is not None or server.key is not None or server.token is not None):
         return url, credential.of_files(files)
     paths = kubeconfig_paths(Credentials(server.kubeconfig) if credentials is None else credentials)
-    where, found = credential.of_kubeconfig(paths, url, server.context)
+    where, identity = credential.of_kubeconfig(paths, url, server.context)
     if server.authority is not None:
-        found = replace(found, authority=credential.of_files(credential.Files(server.authority)).authority)
-    return where, found
+        identity = replace(identity, authority=credential.of_files(credential.Files(server.authority)).authority)
+    return where, identity
 
 
 def has_credentials(credentials: Credentials) -> bool:
@@ -263,14 +267,14 @@ def log_plainly() -> None:
 @contextlib.contextmanager
 def without_warnings(*loggers: str) -> Iterator[None]:
     """For a command whose result tells what these would warn of."""
-    found = [logging.getLogger(name) for name in loggers]
-    before = [logger.level for logger in found]
-    for logger in found:
+    muted = [logging.getLogger(name) for name in loggers]
+    before = [logger.level for logger in muted]
+    for logger in muted:
         logger.setLevel(logging.ERROR)
     try:
         yield
     finally:
-        for logger, level in zip(found, before, strict=True):
+        for logger, level in zip(muted, before, strict=True):
             logger.setLevel(level)
 
 
@@ -280,13 +284,13 @@ def note(text: str) -> None:
 
 def tell(problems: Iterable[Problem], *, most: int = 50) -> int:
     """Problems beside another result: to stderr. The exit code that they ask for."""
-    found = list(problems)
-    found.sort(key=lambda problem: (problem.severity is not Severity.ERROR, problem))
-    for problem in found[:most]:
+    ordered = list(problems)
+    ordered.sort(key=lambda problem: (problem.severity is not Severity.ERROR, problem))
+    for problem in ordered[:most]:
         click.echo(plain.clean(str(problem)), err=True)
-    if len(found) > most:
-        note(f"and {len(found) - most} more: gitfed validate lists them")
-    return code(found)
+    if len(ordered) > most:
+        note(f"and {len(ordered) - most} more: gitfed validate lists them")
+    return code(ordered)
 
 
 def tell_errors(problems: Iterable[Problem]) -> int:

@@ -40,4 +40,4 @@ _LOG = (
 
 def log(command: Command) -> Command:
     """--logging-format and --log-level → `log: Log`."""
-    return gathered(command, "log", _LOG, lambda given: Log(given["logging_format"], given["log_level"]))
+    return gathered(command, "log", _LOG, lambda values: Log(values["logging_format"], values["log_level"]))

@@ -1,4 +1,4 @@
-"""Commands that run until somebody stops them.
+"""Commands that run until they are stopped.
 
 SIGTERM is how a supervisor asks: the work is wound up and the command ends with 0. Control-C does the same and ends
 with 130, as the contract has it for everything interrupted. Both are asked for explicitly: a shell starts its

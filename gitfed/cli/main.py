@@ -167,18 +167,18 @@ def cli(debug: bool) -> None:
         os.environ["GITFED_DEBUG"] = "1"
 
 
-def meant(name: str, known: Sequence[str] | dict[str, str]) -> str:
+def meant(name: str, candidates: Sequence[str] | dict[str, str]) -> str:
     """` (did you mean x?)`, or nothing."""
     import difflib
 
-    close = difflib.get_close_matches(name, list(known), n=1, cutoff=0.6)
+    close = difflib.get_close_matches(name, list(candidates), n=1, cutoff=0.6)
     return f" (did you mean {close[0]}?)" if close else ""
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """The console script. Always ends the process by SystemExit with a code of `exits`."""
     sys.excepthook = _defect
-    # A process may be started without streams (`>&-`): then nobody reads, and nothing else changes.
+    # A process may be started without streams (`>&-`): then there is no reader, and nothing else changes.
     sys.stdout = sys.stdout or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
     sys.stderr = sys.stderr or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
     sys.stdout = broken_pipe.outlasting_its_reader(sys.stdout)
@@ -241,9 +241,9 @@ def _usage(error: click.ClickException) -> int:
 def _advice(context: click.Context, message: str) -> str:
     """A revision stands after --rev, where Git's own commands take it as it is; "" when that is not the mistake."""
     extra = re.match(r"Got unexpected extra arguments? \((.*)\)$", message, re.S)
-    if extra is None or not any(one.name == "rev" for one in context.command.params):
+    if extra is None or not any(parameter.name == "rev" for parameter in context.command.params):
         return ""
-    if any(isinstance(one, click.Argument) for one in context.command.params) or " " in extra[1]:
+    if any(isinstance(parameter, click.Argument) for parameter in context.command.params) or " " in extra[1]:
         return "a commit is named with --rev"
     return f"if it is a commit: {context.command_path} --rev {extra[1]}"
 
@@ -252,10 +252,10 @@ def _failed(error: BaseException) -> int:
     if os.environ.get("GITFED_DEBUG"):
         _trace(error)
     if isinstance(error, BaseExceptionGroup):
-        mine, other = error.split((GitfedError, OSError, KeyboardInterrupt))
-        if other is not None:
+        expected, unexpected = error.split((GitfedError, OSError, KeyboardInterrupt))
+        if unexpected is not None:
             raise error
-        for inner in mine.exceptions if mine is not None else ():
+        for inner in expected.exceptions if expected is not None else ():
             _failed(inner)
         return exits.of(error)
     if isinstance(error, OSError):
@@ -288,7 +288,7 @@ def _clean(message: str) -> str:
 
 
 def _defect(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
-    """What nobody foresaw is our defect, and must not leave with 1, which `diff` uses for an answer."""
+    """An unforeseen error is gitfed's defect, and must not exit with 1, which `diff` uses for an answer."""
     if os.environ.get("GITFED_DEBUG"):
         _trace(error)
     click.echo(f"error: a defect of gitfed: {kind.__name__}: {_clean(str(error))}", err=True)

@@ -56,7 +56,7 @@ class Output:
 
     @property
     def fold(self) -> int | None:
-        """Columns that a line may take; None where nobody looks at it: whoever searches wants each row in one line."""
+        """Columns that a line may take; None for a pipe: a program that searches wants each row in one line."""
         return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
 
 
@@ -270,60 +270,60 @@ def output(*formats: str, secrets: bool = False) -> Callable[[Command], Command]
     return lambda command: gathered(command, "output", tuple(options), _output)
 
 
-def _inputs(given: Mapping[str, Any]) -> Inputs:
-    if given["worktree"] and given["rev"]:
+def _inputs(values: Mapping[str, Any]) -> Inputs:
+    if values["worktree"] and values["rev"]:
         raise click.UsageError("--worktree reads the files on disk: it cannot be used with --rev")
-    if given.get("fleet") and given.get("live"):
+    if values.get("fleet") and values.get("live"):
         # Not an error: the contract says which wins. It is said, because the clusters are then not asked for facts.
         click.echo("note: --fleet beats --live: facts come from the file", err=True)
-    return Inputs(**given)
+    return Inputs(**values)
 
 
 _FILES = ("certificate_authority", "client_certificate", "client_key", "token_file")
 
 
-def _server(given: Mapping[str, Any]) -> Server | None:
+def _server(values: Mapping[str, Any]) -> Server | None:
     """None: the repository is read. What is typed beats the environment: `gitfed get clusters --repo .` means the
     repository also where GITFED_SERVER is set."""
     context = click.get_current_context()
     if context.params.get("live"):
-        return _doors(given)
-    if not _is_named(given):
+        return _doors(values)
+    if not _is_named(values):
         return None
     for name in _typed(_OF_A_REPOSITORY):
         if not _typed(("server", "context")):
             return None
         raise click.UsageError(f"--{name.replace('_', '-')} is about a repository: a hub has its own (--server)")
-    return _hub(given)
+    return _hub(values)
 
 
-def _doors(given: Mapping[str, Any]) -> Server | None:
+def _doors(values: Mapping[str, Any]) -> Server | None:
     """None: clusters are reached by the caller's own credentials."""
     context = click.get_current_context()
     typed = _typed(("server", "context"))
-    if not _is_named(given) or not (typed or context.params.get("live")):
+    if not _is_named(values) or not (typed or context.params.get("live")):
         return None
     for name in _typed(_OWN_WAYS):
         if not typed:
             return None
         raise click.UsageError(f"--{name.replace('_', '-')} is for clusters that are reached without a hub (--server)")
-    return _hub(given)
+    return _hub(values)
 
 
-def _is_named(given: Mapping[str, Any]) -> bool:
+def _is_named(values: Mapping[str, Any]) -> bool:
     """Whether a hub is. Raises UsageError where something is said of one that is not."""
-    if given["server"] or given["context"]:
+    if values["server"] or values["context"]:
         return True
     for name in _typed(_FILES):
         raise click.UsageError(f"--{name.replace('_', '-')} is about a hub: --server says where it is")
     return False
 
 
-def _hub(given: Mapping[str, Any]) -> Server:
+def _hub(values: Mapping[str, Any]) -> Server:
     typed = _typed(("server", "context"))
-    url = "" if "context" in typed and "server" not in typed else given["server"]
-    files = [given[name] for name in _FILES]
-    return Server(url, given["context"], files[0], files[1], files[2], files[3], given.get("kubeconfig"))
+    url = "" if "context" in typed and "server" not in typed else values["server"]
+    files = [values[name] for name in _FILES]
+    return Server(url, values["context"], files[0], files[1], files[2], files[3], values.get("kubeconfig"))
 
 
 def _typed(names: Iterable[str]) -> list[str]:
@@ -332,13 +332,13 @@ def _typed(names: Iterable[str]) -> list[str]:
     return [name for name in names if context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE]
 
 
-def _credentials(given: Mapping[str, Any]) -> Credentials:
-    return Credentials(given["kubeconfig"], given["credentials_dir"], given["allow_exec_credentials"])
+def _credentials(values: Mapping[str, Any]) -> Credentials:
+    return Credentials(values["kubeconfig"], values["credentials_dir"], values["allow_exec_credentials"])
 
 
-def _output(given: Mapping[str, Any]) -> Output:
-    if given.get("show_secrets") and not sys.stdout.isatty():
+def _output(values: Mapping[str, Any]) -> Output:
+    if values.get("show_secrets") and not sys.stdout.isatty():
         raise click.UsageError("--show-secrets is refused: stdout is not a terminal")
-    named = dict(given)
+    named = dict(values)
     progress.begin(named.pop("progress"))
     return Output(format=named.pop("format_"), **named)

@@ -94,9 +94,9 @@ def value(name: str, kind: type[Any]) -> Callable[[Command], Command]:
 
     def decorate(command: Command) -> Command:
         @functools.wraps(command)
-        def wrapper(*args: Any, **given: Any) -> Any:
-            given[name] = kind(**{field: given.pop(field) for field in fields})
-            return command(*args, **given)
+        def wrapper(*args: Any, **values: Any) -> Any:
+            values[name] = kind(**{field: values.pop(field) for field in fields})
+            return command(*args, **values)
 
         wrapped: Any = wrapper
         result: Command = wrapped
@@ -123,9 +123,9 @@ def gathered(
     members = [parameter.name for parameter in probe_function.__click_params__]
 
     @functools.wraps(command)
-    def wrapper(*args: Any, **given: Any) -> Any:
-        given[name] = build({member: given.pop(member) for member in members if member is not None})
-        return command(*args, **given)
+    def wrapper(*args: Any, **values: Any) -> Any:
+        values[name] = build({member: values.pop(member) for member in members if member is not None})
+        return command(*args, **values)
 
     wrapped: Any = wrapper
     for add in reversed(options):

@@ -49,8 +49,8 @@ class PullRequest:
 
 def found(environment: Mapping[str, str]) -> PullRequest:
     """Of the job that this process runs in; nothing where there is none."""
-    for known in (_gitea, _github, _gitlab, _bitbucket):
-        request = known(environment)
+    for read_forge in (_gitea, _github, _gitlab, _bitbucket):
+        request = read_forge(environment)
         if request is not None:
             token = environment.get("GITFED_FORGE_TOKEN") or request.token
             return replace(request, token=token)
@@ -88,7 +88,7 @@ def _gitea(environment: Mapping[str, str]) -> PullRequest | None:
 
 
 def _gitlab(environment: Mapping[str, str]) -> PullRequest | None:
-    """GitLab: "Predefined CI/CD variables". In a merged results pipeline CI_COMMIT_SHA is a merge that nobody keeps."""
+    """GitLab: "Predefined CI/CD variables". In a merged results pipeline CI_COMMIT_SHA is a merge on no branch."""
     if environment.get("GITLAB_CI") != "true":
         return None
     return PullRequest(

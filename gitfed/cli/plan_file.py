@@ -77,9 +77,9 @@ def differences(saved: Saved, plan: Plan) -> list[str]:
     """What is not as reviewed; empty when the plan is the reviewed one."""
     if saved.digest == plan.digest:
         return []
-    found = []
+    lines = []
     if saved.commit != plan.commit:
-        found.append(f"commit: {saved.commit[:12]} → {plan.commit[:12]}")
+        lines.append(f"commit: {saved.commit[:12]} → {plan.commit[:12]}")
     now = _compared(plan)
     for title, before, after in (
         ("decision", saved.decisions, now["decisions"]),
@@ -87,8 +87,8 @@ def differences(saved: Saved, plan: Plan) -> list[str]:
     ):
         for name in sorted(before.keys() | after.keys()):
             if before.get(name) != after.get(name):
-                found.append(f"{title} {name}: {_said(before.get(name))} → {_said(after.get(name))}")
-    return found or ["the rendered manifests"]
+                lines.append(f"{title} {name}: {_text_of(before.get(name))} → {_text_of(after.get(name))}")
+    return lines or ["the rendered manifests"]
 
 
 def _compared(plan: Plan) -> dict[str, Any]:
@@ -104,7 +104,7 @@ def _compared(plan: Plan) -> dict[str, Any]:
     }
 
 
-def _said(value: Any) -> str:
+def _text_of(value: Any) -> str:
     if value is None:
         return "nothing"
     if isinstance(value, dict):

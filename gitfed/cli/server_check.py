@@ -23,7 +23,7 @@ _ACTS = (Action.CREATE, Action.UPDATE, Action.DELETE)
 
 
 async def run(repo: RepoSnapshot, plan: Plan, settings: wiring.DaemonOptions) -> list[ApplyResult]:
-    """In the plan's order. A cluster that cannot be reached fails its own changes and nobody else's."""
+    """In the plan's order. A cluster that cannot be reached fails its own changes and no others."""
     lists: dict[str, list[Change]] = {}
     for change in plan.changes or ():
         if change.action in _ACTS:
@@ -34,7 +34,7 @@ async def run(repo: RepoSnapshot, plan: Plan, settings: wiring.DaemonOptions) ->
     def hide(body: Body, text: str) -> str:
         return hidden.text(redact.text_of(body, text))
 
-    async def check(name: str, changes: list[Change]) -> list[ApplyResult]:
+    async def check_cluster(name: str, changes: list[Change]) -> list[ApplyResult]:
         try:
             session = open_session(repo.clusters[name])
         except ClusterError as error:
@@ -45,9 +45,9 @@ async def run(repo: RepoSnapshot, plan: Plan, settings: wiring.DaemonOptions) ->
             )
             gate = asyncio.Semaphore(_AT_ONCE)
             missing = _made_here(changes)
-            return list(await asyncio.gather(*(one(target, gate, change, missing) for change in changes)))
+            return list(await asyncio.gather(*(check_change(target, gate, change, missing) for change in changes)))
 
-    async def one(
+    async def check_change(
         target: apply.ApplyTarget, gate: asyncio.Semaphore, change: Change, missing: frozenset[str | Kind]
     ) -> ApplyResult:
         if needed := missing & {change.key.namespace, Kind(change.key.group, change.key.kind)}:
@@ -60,8 +60,8 @@ async def run(repo: RepoSnapshot, plan: Plan, settings: wiring.DaemonOptions) ->
             except ClusterError as error:
                 return ApplyResult(change.cluster, change.key, "failed", str(error))
 
-    found = await asyncio.gather(*(check(name, changes) for name, changes in sorted(lists.items())))
-    return [result for results in found for result in results]
+    by_cluster = await asyncio.gather(*(check_cluster(name, changes) for name, changes in sorted(lists.items())))
+    return [result for results in by_cluster for result in results]
 
 
 def _made_here(changes: list[Change]) -> frozenset[str | Kind]:
