@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from gitfed.cli.output import matrix, plain, plan_text, reasons, table
 from gitfed.model.base import BindingId, ObjectKey, Origin
 from gitfed.model.decisions import Rejection, Scheduled, ScheduledCondition, Share
-from gitfed.model.plan import Action, Binding, FieldChange, Gate, HeldDecision, PlacementReasons, Totals
+from gitfed.model.plan import Action, Binding, FieldChange, Gate, HeldDecision, PlacementReasons, Totals, Turn
 from gitfed.model.reason import Reason, ReasonCode
 from gitfed.views import names
 from tests.cli import values
@@ -187,9 +187,10 @@ def crowded() -> plan_text.PlanComparison:
         values.binding(values.WEB, {"東京-1": 3}, condition=ScheduledCondition(False, "NoClusterFit", LONG * 2)),
     ]
     diff = (FieldChange("/spec/template/metadata/annotations/a", "one two " * 12, "商 店 " * 20),)
+    wave_1 = Turn(wave=1, waits=LONG)
     changes = [
         values.change(HOSTILE, clusters[1], Action.UPDATE, diff=diff),
-        *(values.change(HOSTILE, name, Action.UPDATE, waits=LONG) for name in clusters[2:]),
+        *(replace(values.change(HOSTILE, name, Action.UPDATE), turn=wave_1) for name in clusters[2:]),
         *(values.change(WIDE, name, Action.SKIP, Reason(ReasonCode.GATE, "moved", detail=LONG)) for name in clusters),
     ]
     gates = [Gate("deletions", "5", "7", 7, messages=(LONG * 2,)), Gate(f"quota {'q' * 50}/all cpu", "6", "8")]
