@@ -47,7 +47,7 @@ _RARELY = 1_000_000
 class CommandSession:
     """One command's inputs, each read when it is first needed."""
 
-    given: Inputs
+    input_options: Inputs
     credentials: Credentials = field(default_factory=Credentials)
     server: Server | None = None
     """The hub through whose doors the clusters are read; None: by the credentials."""
@@ -61,7 +61,9 @@ class CommandSession:
             # What a command reads lives until it ends: looking for garbage among it is a third of the reading.
             gc.set_threshold(_RARELY)
             self._opened = inputs.open_repository(
-                self.given.repo, credentials=self.given.git_credentials, submodules=self.given.submodules
+                self.input_options.repo,
+                credentials=self.input_options.git_credentials,
+                submodules=self.input_options.submodules,
             )
             self._opened = replace(self._opened, count=progress.of_command().count)
             close_later(self._opened)
@@ -71,7 +73,7 @@ class CommandSession:
     @property
     def read(self) -> inputs.ReadCommit:
         if self._read is None:
-            self._read = inputs.read(self.opened, self.given.rev, worktree=self.given.worktree)
+            self._read = inputs.read(self.opened, self.input_options.rev, worktree=self.input_options.worktree)
             for text in self._read.notes:
                 note(text)
         return self._read
@@ -86,17 +88,17 @@ class CommandSession:
 
     def decisions(self, fleet: FleetSnapshot | None = None) -> Decisions:
         """What was decided before; where no state tells, what the inventories of `fleet` tell."""
-        past = state_inputs.decisions(self.opened, self.repo, self.given.decisions)
+        past = state_inputs.decisions(self.opened, self.repo, self.input_options.decisions)
         return state_inputs.without_state(past, fleet.live if fleet else None, self.repo)
 
     def fleet(self, *, live: bool | None = None) -> FleetSnapshot:
         """Facts, and with `--live` (or `live`) what is in the clusters."""
-        if not (self.given.live if live is None else live):
-            return fleet_inputs.fleet(self.opened, self.repo, self.given.fleet)
+        if not (self.input_options.live if live is None else live):
+            return fleet_inputs.fleet(self.opened, self.repo, self.input_options.fleet)
         observed = self.observe()
-        if self.given.fleet is None:
+        if self.input_options.fleet is None:
             return self._completed(observed)
-        named = given_files.fleet(self.given.fleet, self.repo)
+        named = given_files.fleet(self.input_options.fleet, self.repo)
         return FleetSnapshot(named.facts, named.clusters, observed.live)
 
     def observed(self) -> FleetSnapshot:
@@ -121,7 +123,7 @@ class CommandSession:
     def wired(self, *, check: bool = False) -> wiring.DaemonOptions:
         """How the clusters are reached. `check`: ask the hub first whether it is there. Raises UsageError, InputError,
         HubError, HubUnreachable."""
-        wired = wiring_options(self.given, self.credentials)
+        wired = wiring_options(self.input_options, self.credentials)
         if self.server is None:
             return wired
         from gitfed.cli import door_ways
@@ -156,7 +158,7 @@ class CommandSession:
         past = self.decisions(fleet) if past is None else past
         if why := state_inputs.refused(self.opened, self.repo, past):
             note(f"a daemon would not apply this commit: {why}")
-        return inputs.plan(self.opened, self.repo, fleet, past, self.given.now)
+        return inputs.plan(self.opened, self.repo, fleet, past, self.input_options.now)
 
     def with_in_use(self, plan: Plan, fleet: FleetSnapshot) -> Plan:
         """The plan as an apply would carry it out: what holds something of others is not deleted (asks its cluster)."""
@@ -180,7 +182,7 @@ class CommandSession:
 
     @property
     def now(self) -> datetime:
-        return self.given.now or datetime.now(UTC)
+        return self.input_options.now or datetime.now(UTC)
 
 
 def close_later(opened: inputs.Opened) -> None:

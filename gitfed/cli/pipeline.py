@@ -47,7 +47,7 @@ class PullRequest:
         return ForgeProject(self.kind, self.api, self.project)
 
 
-def found(environment: Mapping[str, str]) -> PullRequest:
+def pull_request(environment: Mapping[str, str]) -> PullRequest:
     """Of the job that this process runs in; nothing where there is none."""
     for read_forge in (_gitea, _github, _gitlab, _bitbucket):
         request = read_forge(environment)

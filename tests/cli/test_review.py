@@ -168,4 +168,5 @@ def test_the_url_of_a_repository_tells_its_forge(url: str, kind: str, place: For
 
 
 def test_the_named_token_beats_that_of_the_job() -> None:
-    assert pipeline.found({"GITHUB_ACTIONS": "true", "GITHUB_TOKEN": "a", "GITFED_FORGE_TOKEN": "b"}).token == "b"
+    environment = {"GITHUB_ACTIONS": "true", "GITHUB_TOKEN": "a", "GITFED_FORGE_TOKEN": "b"}
+    assert pipeline.pull_request(environment).token == "b"

@@ -297,7 +297,7 @@ def _document(done: Any, outcomes: Outcomes) -> dict[str, Any]:
 def _on_servers(session: load.CommandSession, plan: Plan, output: options.Output) -> int:
     from gitfed.cli import server_check
 
-    settings = load.wiring_options(session.given, session.credentials)
+    settings = load.wiring_options(session.input_options, session.credentials)
     results = asyncio.run(server_check.run(session.repo, plan, settings))
     if output.format == "text":
         rows = [["CLUSTER", "OBJECT", "OUTCOME", "MESSAGE"]]

@@ -108,7 +108,7 @@ def resume(what: str, inputs: options.Inputs, server: options.Server | None, nam
 
 def book(session: load.CommandSession) -> OrderBook:
     """Where a command writes its order."""
-    return OrderBook(session.opened, session.repo, session.given.git_credentials)
+    return OrderBook(session.opened, session.repo, session.input_options.git_credentials)
 
 
 def tell(fate: orders.Fate, dropped: str = "the order was dropped") -> int:

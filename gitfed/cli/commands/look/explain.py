@@ -78,7 +78,7 @@ def command(
     candidates = clusters.candidates(session.repo, fleet.clusters, plan)
     turn = None
     if plan.wanted(key).terms.divided:
-        turn = preview_inputs.turn_of(session.repo, fleet, past, key, session.given.now)
+        turn = preview_inputs.turn_of(session.repo, fleet, past, key, session.input_options.now)
     shown = explanations.explain(
         key, plan, session.repo, candidates, past.bindings.get(key), lambda name: not only or name == only, turn
     )

@@ -98,7 +98,7 @@ def command(
     Exit codes: 0 said · 2 bad usage · 3 invalid input in the repository · 4 repository or forge unreachable ·
     5 a gate would hold something.
     """
-    request = pipeline.found(os.environ)
+    request = pipeline.pull_request(os.environ)
     request = replace(request, **{field: value for field, value in asdict(named).items() if value})
     shown, head = _shown(revisions, inputs, request)
     found = list(compare.manifests(shown.review))

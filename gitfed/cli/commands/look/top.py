@@ -120,7 +120,7 @@ def _measured(contexts: list[KubeContext], asked: list[str], sort_by: str, outpu
 
 
 def _fleet(session: load.CommandSession) -> FleetSnapshot:
-    given = session.given
+    given = session.input_options
     if not given.live or given.fleet is not None:
         return session.fleet(live=False)
     # Whether any policy asks for it or not: a person does.
