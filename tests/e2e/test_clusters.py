@@ -139,7 +139,7 @@ def test_a_cluster_leaves_and_what_is_not_ours_stays(world: World, objects: str)
     world.git("fetch", "-q", "origin", "gitfed/state:refs/remotes/origin/gitfed/state")
     looked = command(world, "unjoin", "m2", objects, "--kubeconfig", str(world.kubeconfig), "--dry-run=client")
     would = "would delete Deployment.apps/shop/web\n" if objects == "--delete-objects" else (
-        "would leave Deployment.apps/shop/web there, as nobody's\n"
+        "would leave Deployment.apps/shop/web there, unmanaged\n"
     )  # fmt: skip
     assert would in looked.stderr
     assert "theirs" not in looked.stderr

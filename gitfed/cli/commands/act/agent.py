@@ -165,11 +165,11 @@ def command(
     """Keep one pulled cluster from inside of it, or a share of a pool's push clusters.
 
     For clusters that the daemon cannot reach (spec.syncMode Pull). The agent dials out to the hub, gets its cluster's
-    part of every plan, carries it out, and tells how things are. While the hub is away it repairs what somebody
-    changes, and does nothing new. Which cluster it is says its certificate.
+    part of every plan, carries it out, and tells how things are. While the hub cannot be reached it repairs drift,
+    and does nothing new. Its certificate says which cluster it is.
 
     With --pool it does the same for clusters that are reached from here: those whose Cluster file has the annotation
-    gitfed.io/pool. The members of a pool share them by Leases, and who dies is replaced within --lease-duration.
+    gitfed.io/pool. The members of a pool share them by Leases, and one that dies is replaced within --lease-duration.
 
     \b
     gitfed agent --hub-url https://hub.example:8443 --hub-credentials /etc/gitfed/hub

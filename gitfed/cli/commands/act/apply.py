@@ -144,7 +144,7 @@ def command(
             return exits.first([load.tell(plan.problems), *codes(plan)])
     if not load.has_credentials(credentials):
         # Said here, before anything is recorded: else the state branch, which others read, would tell of clusters that
-        # do not answer, when nobody asked them.
+        # do not answer, although they were never asked.
         raise CredentialsError(
             "no cluster can be reached: there is no kubeconfig and no folder of credentials",
             hint="give --kubeconfig (or KUBECONFIG) or --credentials-dir",

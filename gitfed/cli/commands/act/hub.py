@@ -57,7 +57,7 @@ class Followed:
 @log_options.log
 @parameters.value("followed", Followed)
 def command(followed: Followed, hub: HubOptions | None, log: log_options.Log) -> int:
-    """Serve the hub without the engine: more replicas for whoever only reads.
+    """Serve the hub without the engine: more replicas for users who only read.
 
     It shows what the daemon that leads has recorded in Git: decisions and facts, as of the last look. It asks no
     cluster, and operates nothing.

@@ -216,9 +216,9 @@ def command(
 ) -> int:
     """Keep the fleet equal to the repository, until stopped.
 
-    Every push to the followed branch is planned and rolled out; what somebody changes in a cluster is repaired; what
-    was decided is recorded on the state branch. A cluster that cannot be reached delays only itself. On SIGTERM or
-    Ctrl-C what is under way is finished first.
+    Every push to the followed branch is planned and rolled out; drift in a cluster is repaired; what was
+    decided is recorded on the state branch. A cluster that cannot be reached delays only itself. On SIGTERM or Ctrl-C
+    what is under way is finished first.
 
     \b
     gitfed run --repo https://git.example/fleet.git --kubeconfig fleet.conf

@@ -44,7 +44,7 @@ def command(
     writes the order, in the name of who asks, if an AccessPolicy lets them operate it.
 
     \b
-    gitfed suspend deploy/shop/web --reason "somebody debugs it"
+    gitfed suspend deploy/shop/web --reason "debugging a crash"
     gitfed suspend cluster/eu-1 --reason maintenance
     gitfed suspend all
     gitfed suspend deploy/shop/web --scheduling

@@ -43,7 +43,7 @@ AGENT_NAMESPACE = parameters.option(
 
 @dataclass(frozen=True, slots=True)
 class TrustedHub:
-    """Where the hub is, what it is known by, and what lets somebody register there."""
+    """Where the hub is, what it is known by, and the token that lets an agent register there."""
 
     hub: str
     token: str
@@ -88,7 +88,7 @@ class Declared:
     "unsafe",
     shared=False,
     is_flag=True,
-    help="Believe whoever answers at HOST:PORT, and give them the token.",
+    help="Trust whatever server answers at HOST:PORT, and give it the token.",
 )
 @parameters.option(
     "--discovery-timeout",
@@ -170,7 +170,7 @@ def command(
     \b
     gitfed register hub.example:8443 --token ab12cd.0123456789abcdef \\
       --discovery-token-ca-cert-hash sha256:… --cluster-name edge-7 --cluster-kubeconfig admin.conf
-    gitfed register … --dry-run client       print what would be made, and ask nobody
+    gitfed register … --dry-run client       print what would be made, and contact no server
     gitfed register … --pool east --hub-credentials pool-east
 
     \b
@@ -303,8 +303,8 @@ def _pins(trusted: TrustedHub, *, needed: bool) -> tuple[str, ...]:
     if needed and not found and not trusted.unsafe:
         raise UsageError(
             "how is the hub known? --discovery-token-ca-cert-hash sha256:HEX",
-            hint="gitfed token create --print-register-command prints it; without a pin anybody could "
-            "answer: --discovery-token-unsafe-skip-ca-verification takes that",
+            hint="gitfed token create --print-register-command prints it; without a pin any server could "
+            "answer: --discovery-token-unsafe-skip-ca-verification accepts that",
         )
     return found
 

@@ -25,7 +25,7 @@ DELETE_OBJECTS = parameters.option(
     "--delete-objects", "objects", shared=False, flag_value="delete", help="Delete what gitfed put there."
 )
 KEEP_OBJECTS = parameters.option(
-    "--keep-objects", "objects", shared=False, flag_value="keep", help="Leave it there, as nobody's of gitfed."
+    "--keep-objects", "objects", shared=False, flag_value="keep", help="Leave it there, no longer managed by gitfed."
 )
 
 
@@ -148,7 +148,7 @@ def preview(
     for key in sorted(left.deleted):
         click.echo(f"would delete {_shown(key)}", err=True)
     for key in sorted(left.released):
-        click.echo(f"would leave {_shown(key)} there, as nobody's", err=True)
+        click.echo(f"would leave {_shown(key)} there, unmanaged", err=True)
     for key, why in sorted(left.kept.items()):
         click.echo(f"would keep {_shown(key)}: {why}", err=True)
 

@@ -210,7 +210,7 @@ def _names(fleet: dict[str, Any]) -> list[str]:
 
 @_order("fail", "Take a cluster of a running fleet away.")
 def fail(clusters: tuple[str, ...], kubeconfig: Path | None, quiet: bool) -> int:
-    """Take clusters of a running fleet away: nobody answers at their addresses any more.
+    """Take clusters of a running fleet away: nothing answers at their addresses any more.
 
     What is in them stays. It works on the clusters of gitfed sim up and on those of gitfed demo.
 

@@ -103,7 +103,7 @@ def command(
 
 
 def kubernetes_of(version: str | None) -> Kubernetes | None:
-    """The types of a version that somebody names. Raises click.BadParameter for one that is not known."""
+    """The types of a version that a user names. Raises click.BadParameter for one that is not known."""
     if version is None:
         return None
     minor, known = minor_of(version), interpreters.KUBERNETES.minors

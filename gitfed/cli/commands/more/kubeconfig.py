@@ -86,9 +86,9 @@ class Signed:
 def command(cluster: str, fleet: bool, admin: bool, server: options.Server | None, signed: Signed) -> int:
     """Print a kubeconfig: for the hub itself, or for kubectl through one of its doors.
 
-    With --admin it holds a new client certificate. This is how the first credential is made, on the daemon's machine,
-    by whoever may read its data folder. Without, it holds the credential with which you ask the hub at --server
-    anyway. Either says who somebody is; what they may do, an AccessPolicy in the repository has to say.
+    With --admin it holds a new client certificate. This is how an administrator makes the first credential, on the
+    daemon's machine, with read access to its data folder. Without, it holds the credential with which you ask the hub
+    at --server anyway. Either says who the user is; what they may do, an AccessPolicy in the repository has to say.
 
     \b
     gitfed kubeconfig --admin --repo /srv/fleet.git > hub.conf
@@ -141,7 +141,7 @@ def _sign(asked: Signed) -> tuple[str, Credential]:
     if any(one.startswith(agent_identity.RESERVED) for one in (user, *groups)):
         raise click.UsageError(f"names that begin with {agent_identity.RESERVED} are for agents: gitfed token create")
     if MASTERS in groups:
-        raise click.UsageError(f"nobody gets the group {MASTERS}: a cluster would let them do anything")
+        raise click.UsageError(f"no certificate gets the group {MASTERS}: a cluster would let its user do anything")
     folder = assembly.folder(wiring.DaemonOptions(repo=asked.repo, data_dir=asked.data_dir))
     server = asked.hub_url.rstrip("/") or assembly.written_url(folder)
     if not (folder / "ca.crt").exists():
