@@ -153,9 +153,9 @@ def command(
 
 
 def _check(saved: plan_file.Saved, plan: Plan) -> None:
-    found = plan_file.differences(saved, plan)
-    if found:
-        for line in found[:50]:
+    differences = plan_file.differences(saved, plan)
+    if differences:
+        for line in differences[:50]:
             click.echo(plain.clean(line), err=True)
         raise InputError(
             f"this is not the plan of {saved.path} any more", hint="review it again: gitfed plan --live --out FILE"
@@ -227,8 +227,12 @@ class Outcomes:
 
     def listen(self, event: str, value: Any) -> None:
         if event == "planned":
-            acts = (one for one in value.changes or () if one.action in (Action.CREATE, Action.UPDATE, Action.DELETE))
-            self._wanted |= {(one.cluster, one.key) for one in acts}
+            acts = (
+                planned
+                for planned in value.changes or ()
+                if planned.action in (Action.CREATE, Action.UPDATE, Action.DELETE)
+            )
+            self._wanted |= {(planned.cluster, planned.key) for planned in acts}
             self._copies = sum(len(binding.scheduled.shares) for binding in value.bindings.values())
         elif event == "result":
             change, result = value
@@ -249,17 +253,19 @@ class Outcomes:
     @property
     def by_cluster(self) -> dict[str, Counter[str]]:
         """Writes, and each object that was not written once."""
-        found = {name: Counter(counts) for name, counts in self._written.items()}
+        totals = {name: Counter(counts) for name, counts in self._written.items()}
         for (name, _), outcome in self._left.items():
-            found.setdefault(name, Counter())[outcome] += 1
-        return found
+            totals.setdefault(name, Counter())[outcome] += 1
+        return totals
 
 
 def _print(done: Any, outcomes: Outcomes, output: options.Output, *, wait: bool) -> None:
     if not output.quiet and outcomes.by_cluster:
         words = sorted({name for counts in outcomes.by_cluster.values() for name in counts})
         rows = [["CLUSTER", *words]]
-        rows += [[name, *(str(counts[one]) for one in words)] for name, counts in sorted(outcomes.by_cluster.items())]
+        rows += [
+            [name, *(str(counts[outcome]) for outcome in words)] for name, counts in sorted(outcomes.by_cluster.items())
+        ]
         for line in table.lines(rows):
             click.echo(line)
     held = [gate for gate in done.plan.gates if gate.held]
@@ -269,8 +275,8 @@ def _print(done: Any, outcomes: Outcomes, output: options.Output, *, wait: bool)
         click.echo(f"To let it through: gitfed apply --confirm {done.plan.digest}", err=True)
     unhealthy = done.unhealthy if wait else ()
     away = [f"{name}: {why}" for name, why in done.unreachable.items()]
-    for title, found in (("failed", done.failures), ("unreachable", away), ("not healthy", unhealthy)):
-        for text in found:
+    for title, texts in (("failed", done.failures), ("unreachable", away), ("not healthy", unhealthy)):
+        for text in texts:
             click.echo(f"{title}: {plain.clean(text)}", err=True)
     if done.unhealthy and not wait:
         load.note(f"{formatting.count(len(done.unhealthy), 'object')} not healthy yet: gitfed get works --live")

@@ -42,8 +42,8 @@ def command(what: str, inputs: options.Inputs, server: options.Server | None, wa
         from gitfed.client import orders as over_hub
 
         suspend.no_wait(wait)
-        given = over_hub.approve(load.hub(server), what)
-        _tell(given["digest"], given["commit"], given["gates"])
+        approval = over_hub.approve(load.hub(server), what)
+        _tell(approval["digest"], approval["commit"], approval["gates"])
         return exits.OK
     session = load.CommandSession(inputs)
     book = suspend.book(session)

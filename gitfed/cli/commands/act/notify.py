@@ -50,7 +50,7 @@ def command(name: str, test: bool, notify_dir: Path | None, inputs: options.Inpu
             raise UsageError("--test sends to one target", hint="gitfed notify NAME --test --notify-dir DIR")
         return _test(chosen[0], notify_dir, session)
     present = _present(session)
-    told = [(one, _news(session, one, present)) for one in chosen]
+    told = [(notification, _news(session, notification, present)) for notification in chosen]
     if output.format == "text":
         _print(session.repo.settings.metadata.name, told)
     else:
@@ -58,13 +58,13 @@ def command(name: str, test: bool, notify_dir: Path | None, inputs: options.Inpu
     return load.tell_errors(session.repo.problems)
 
 
-def _chosen(known: Sequence[Notification], name: str) -> list[Notification]:
+def _chosen(notifications: Sequence[Notification], name: str) -> list[Notification]:
     kind, slash, rest = name.partition("/")
     name = rest if slash and kind.lower() == "notification" else name  # as a plan and a diff call it
-    names = [one.metadata.name for one in known]
+    names = [notification.metadata.name for notification in notifications]
     if name and name not in names:
         raise UsageError(f"no Notification {name!r}{meant(name, names)}", hint="gitfed notify lists them")
-    return [one for one in known if name in ("", one.metadata.name)]
+    return [notification for notification in notifications if name in ("", notification.metadata.name)]
 
 
 def _present(session: load.CommandSession) -> dict[str, FleetCondition]:
@@ -120,7 +120,7 @@ def _document(federation: str, told: Sequence[tuple[Notification, Sequence[News]
                 "name": notification.metadata.name,
                 "target": notification.spec.target,
                 "provider": notification.spec.provider,
-                "events": [messages.cloud_event(federation, one) for one in news],
+                "events": [messages.cloud_event(federation, news_item) for news_item in news],
             }
             for notification, news in told
         ],
@@ -134,7 +134,7 @@ def _test(notification: Notification, folder: Path, session: load.CommandSession
     news = (notifier.of_test(session.now),)
     federation = session.repo.settings.metadata.name
     try:
-        asyncio.run(notifier.send(notification, folder, federation, news, lambda one: None))
+        asyncio.run(notifier.send(notification, folder, federation, news, lambda delivered: None))
     except DeliveryError as error:
         click.echo(f"not delivered: {error}", err=True)
         return 1

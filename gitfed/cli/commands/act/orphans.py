@@ -26,10 +26,10 @@ def command() -> None:
 
 @command.command("delete", short_help="Let orphans be deleted, those very objects.")
 @click.argument("only", metavar="[CLUSTER/]KIND[.GROUP]/[NS/]NAME...", nargs=-1, shell_complete=complete.orphans)
-@parameters.option("--all", "every", shared=False, is_flag=True, help="Every orphan.")
+@parameters.option("--all", "all_orphans", shared=False, is_flag=True, help="Every orphan.")
 @options.facts_or_live
 @options.credentials
-def delete(only: tuple[str, ...], every: bool, inputs: options.Inputs, credentials: options.Credentials) -> int:
+def delete(only: tuple[str, ...], all_orphans: bool, inputs: options.Inputs, credentials: options.Credentials) -> int:
     """Let orphans be deleted: those very objects, as they are named by gitfed get orphans -o name.
 
     The order is written to the state branch; the daemon, or the next gitfed apply, carries it out. No gate holds it. An
@@ -46,7 +46,7 @@ def delete(only: tuple[str, ...], every: bool, inputs: options.Inputs, credentia
     """
     session = load.CommandSession(inputs, credentials)
     plan = session.plan(session.fleet(live=True))
-    chosen = _chosen(orphans(plan), only, every=every)
+    chosen = _chosen(orphans(plan), only, all_orphans=all_orphans)
     by = person()
     removals = [
         Removal(change.cluster, str(change.key), change.live.uid, by, session.now)
@@ -54,17 +54,19 @@ def delete(only: tuple[str, ...], every: bool, inputs: options.Inputs, credentia
         if change.live is not None
     ]
     orders.remove(book(session), removals, now=session.now)
-    for one in removals:
-        click.echo(f"{one.cluster}: {one.object} will be deleted")
+    for removal in removals:
+        click.echo(f"{removal.cluster}: {removal.object} will be deleted")
     return load.tell_unread(plan)
 
 
 @command.command("adopt", short_help="Print a policy that keeps orphans where they are.")
 @click.argument("only", metavar="KIND[.GROUP]/[NS/]NAME...", nargs=-1, shell_complete=complete.orphans)
-@parameters.option("--all", "every", shared=False, is_flag=True, help="Every orphan whose template is still there.")
+@parameters.option(
+    "--all", "all_orphans", shared=False, is_flag=True, help="Every orphan whose template is still there."
+)
 @options.facts_or_live
 @options.credentials
-def adopt(only: tuple[str, ...], every: bool, inputs: options.Inputs, credentials: options.Credentials) -> int:
+def adopt(only: tuple[str, ...], all_orphans: bool, inputs: options.Inputs, credentials: options.Credentials) -> int:
     """Print a policy for orphans that no policy selects any more, one that keeps each where it is.
 
     Nothing is written: put what it prints into a file of the repository and commit it.
@@ -79,9 +81,9 @@ def adopt(only: tuple[str, ...], every: bool, inputs: options.Inputs, credential
     """
     session = load.CommandSession(inputs, credentials)
     plan = session.plan(session.fleet(live=True))
-    found = [change for change in orphans(plan) if change.key in plan.bindings]
+    candidates = [change for change in orphans(plan) if change.key in plan.bindings]
     where: dict[object, list[Change]] = {}
-    for change in _chosen(found, only, every=every):
+    for change in _chosen(candidates, only, all_orphans=all_orphans):
         where.setdefault(change.key, []).append(change)
     click.echo(emit.dump_many([_policy(changes) for changes in where.values()]), nl=False)
     return load.tell_unread(plan)
@@ -96,13 +98,13 @@ def orphans(plan: Plan) -> list[Change]:
     ]
 
 
-def _chosen(found: Iterable[Change], only: tuple[str, ...], *, every: bool) -> list[Change]:
-    if bool(only) == every:
+def _chosen(candidates: Iterable[Change], only: tuple[str, ...], *, all_orphans: bool) -> list[Change]:
+    if bool(only) == all_orphans:
         raise UsageError("name the orphans, or say --all", hint="gitfed get orphans -o name lists them")
-    found = list(found)
-    if every:
-        return found
-    copies = {(change.cluster, change.key): change for change in found}
+    candidates = list(candidates)
+    if all_orphans:
+        return candidates
+    copies = {(change.cluster, change.key): change for change in candidates}
     chosen: set[tuple[str, ObjectKey]] = set()
     for name in only:
         try:

@@ -55,23 +55,23 @@ def command(
             click.echo(plain.clean(f"{of} will be reconciled."))
         return exits.OK
     session = load.CommandSession(inputs)
-    chosen = [suspend.meant_by(session, one, namespace) for one in what] or [EVERYTHING]
+    chosen = [suspend.meant_by(session, word, namespace) for word in what] or [EVERYTHING]
     book = suspend.book(session)
-    given = orders.reconcile(book, chosen, by=suspend.person(), now=session.now)
-    for one in given:
-        click.echo(f"{one.of} will be reconciled.")
+    reconciliations = orders.reconcile(book, chosen, by=suspend.person(), now=session.now)
+    for order in reconciliations:
+        click.echo(f"{order.of} will be reconciled.")
     if not wait:
         return exits.OK
-    fate, state = orders.await_reconciliation(book, given, timeout)
+    fate, state = orders.await_reconciliation(book, reconciliations, timeout)
     code = suspend.tell(fate)
-    return exits.first([code, *_outcomes(state, given)]) if fate is orders.Fate.DONE else code
+    return exits.first([code, *_outcomes(state, reconciliations)]) if fate is orders.Fate.DONE else code
 
 
-def _outcomes(state: BranchState, given: tuple[Reconciliation, ...]) -> list[int]:
+def _outcomes(state: BranchState, reconciliations: tuple[Reconciliation, ...]) -> list[int]:
     """How it went in each cluster, as the daemon wrote it down."""
     codes = []
     for name, result in sorted(state.results.items()):
-        if not any(order.concerns(name) for order in given):
+        if not any(order.concerns(name) for order in reconciliations):
             continue
         outcome, failures = str(result.get("outcome") or "unknown"), result.get("failures")
         why = f": {formatting.count(failures, 'object')} refused or failed" if isinstance(failures, int) else ""

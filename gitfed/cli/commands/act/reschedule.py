@@ -33,7 +33,7 @@ def command(what: tuple[str, ...], inputs: options.Inputs, namespace: str, wait:
     time, for instance because a gate holds it (--wait).
     """
     session = load.CommandSession(inputs)
-    keys = sorted({names.find(one, session.repo.manifests, namespace=namespace) for one in what})
+    keys = sorted({names.find(word, session.repo.manifests, namespace=namespace) for word in what})
     book = suspend.book(session)
     orders.reschedule(book, keys, by=suspend.person(), now=session.now)
     for key in keys:
@@ -44,6 +44,8 @@ def command(what: tuple[str, ...], inputs: options.Inputs, namespace: str, wait:
     for key in keys if fate is orders.Fate.DONE else ():
         decision = state.decisions.bindings.get(key)
         shares = decision.scheduled.shares if decision is not None else ()
-        listed = " ".join(one.cluster if one.replicas is None else f"{one.cluster}:{one.replicas}" for one in shares)
+        listed = " ".join(
+            share.cluster if share.replicas is None else f"{share.cluster}:{share.replicas}" for share in shares
+        )
         click.echo(f"{key} → {listed or 'nowhere'}")
     return suspend.tell(fate)

@@ -55,8 +55,8 @@ def command(commit: str, inputs: options.Inputs, branch: str, dry_run: str | Non
     opened = session.opened
     onto = daemon_inputs.resolve(opened, inputs.rev)
     undo = daemon_inputs.resolve(opened, commit or inputs.rev)
-    given = preview.GivenInputs(inputs.fleet, inputs.decisions, session.now)
-    prepared = rollback.prepare(opened, undo, onto, given)
+    preview_inputs = preview.GivenInputs(inputs.fleet, inputs.decisions, session.now)
+    prepared = rollback.prepare(opened, undo, onto, preview_inputs)
     shown = view.DiffView(prepared.preview, (formatting.commit(onto), formatting.commit(prepared.commit)))
     programs = output.format in ("json", "yaml")
     show.show(shown, list(compare.manifests(shown.review, exactly=programs)), output)
@@ -68,6 +68,6 @@ def command(commit: str, inputs: options.Inputs, branch: str, dry_run: str | Non
         rollback.name_branch(opened, name, prepared.commit)
         load.note(f"branch {name} is at {prepared.commit[:7]}: {prepared.subject}; push it, and merge it")
     problems = shown.review.head.problems
-    wrong = load.tell(one for one in problems if one.severity is Severity.ERROR)
+    wrong = load.tell(problem for problem in problems if problem.severity is Severity.ERROR)
     held = exits.HELD if any(gate.held for gate in shown.review.gates) else exits.OK
     return exits.first([wrong, held])

@@ -257,18 +257,18 @@ def command(
     return exits.INTERRUPTED if ended_by == signal.SIGINT else exits.OK
 
 
-def _election(given: Election) -> leader.LeaderOptions:
+def _election(election: Election) -> leader.LeaderOptions:
     from gitfed.daemon import leader
 
-    in_cluster = given.leader_elect_context or os.environ.get("KUBERNETES_SERVICE_HOST")
-    lock = given.leader_elect_resource_lock or ("leases" if in_cluster else "git")
+    in_cluster = election.leader_elect_context or os.environ.get("KUBERNETES_SERVICE_HOST")
+    lock = election.leader_elect_resource_lock or ("leases" if in_cluster else "git")
     usual = leader.LEASES if lock == "leases" else leader.REFS
     lease, renew, retry = (
         round(seconds) if seconds is not None else default
         for seconds, default in (
-            (given.leader_elect_lease_duration, usual.lease),
-            (given.leader_elect_renew_deadline, usual.renew),
-            (given.leader_elect_retry_period, usual.retry),
+            (election.leader_elect_lease_duration, usual.lease),
+            (election.leader_elect_renew_deadline, usual.renew),
+            (election.leader_elect_retry_period, usual.retry),
         )
     )
     if not (retry >= 1 and renew > 1.2 * retry and lease > renew):
@@ -278,27 +278,27 @@ def _election(given: Election) -> leader.LeaderOptions:
         )
     return leader.LeaderOptions(
         lock,
-        given.leader_elect_context,
-        given.leader_elect_resource_namespace,
-        given.leader_elect_resource_name,
+        election.leader_elect_context,
+        election.leader_elect_resource_namespace,
+        election.leader_elect_resource_name,
         leader.LeaseTiming(lease, renew, retry),
     )
 
 
-def _forge(repo: str, given: ForgeOptions) -> Forge | None:
+def _forge(repo: str, forge_options: ForgeOptions) -> Forge | None:
     """Where commit statuses are set; None: nowhere. Raises UsageError, OSError."""
-    if given.forge_kind is None:
-        if given.forge_api or given.forge_project or given.forge_token_file is not None:
+    if forge_options.forge_kind is None:
+        if forge_options.forge_api or forge_options.forge_project or forge_options.forge_token_file is not None:
             raise click.UsageError("--forge names the kind of forge that the other --forge options are about")
         return None
     from gitfed.edges import forge
     from gitfed.edges.git import location
 
-    kind, token_file = given.forge_kind, given.forge_token_file
-    known = forge.of_url(repo, kind)
-    api = given.forge_api or (known.api if known else "")
-    project = given.forge_project or (known.project if known else "")
-    if kind == "bitbucket" and known is None and not api and location.is_url(repo):
+    kind, token_file = forge_options.forge_kind, forge_options.forge_token_file
+    named_by_url = forge.of_url(repo, kind)
+    api = forge_options.forge_api or (named_by_url.api if named_by_url else "")
+    project = forge_options.forge_project or (named_by_url.project if named_by_url else "")
+    if kind == "bitbucket" and named_by_url is None and not api and location.is_url(repo):
         raise click.UsageError(
             f"{location.shown(repo)} is not on Bitbucket Cloud, and of Bitbucket Data Center gitfed knows no statuses"
         )

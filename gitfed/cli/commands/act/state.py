@@ -113,19 +113,23 @@ def begin(file: Path, inputs: options.Inputs, dry_run: bool) -> int:
         raise UsageError("decisions are about a commit", hint="commit first; --worktree is for plan and diff")
     session = load.CommandSession(inputs)
     templates = session.repo.manifests
-    given = input_files.decisions(file)
-    known = {key: one for key, one in given.bindings.items() if key in templates}
-    for key in sorted(given.bindings.keys() - known.keys()):
+    decisions = input_files.decisions(file)
+    bindings = {key: binding for key, binding in decisions.bindings.items() if key in templates}
+    for key in sorted(decisions.bindings.keys() - bindings.keys()):
         load.note(f"left out: {session.repo.commit[:12] if session.repo.commit else 'the repository'} has no {key}")
-    if not known:
+    if not bindings:
         raise InputError(f"{file}: it decides nothing of what the repository has", hint="is it of another repository?")
-    counted = f"{len(known)} decision{'' if len(known) == 1 else 's'}"
+    counted = f"{len(bindings)} decision{'' if len(bindings) == 1 else 's'}"
     branch = session.repo.settings.spec.state.branch
     if dry_run:
         click.echo(f"{branch} would begin with {counted}.")
         return load.tell(session.repo.problems)
     made = order_book.begin(
-        suspend.book(session), replace(given, bindings=known), source=file.name, by=suspend.person(), now=session.now
+        suspend.book(session),
+        replace(decisions, bindings=bindings),
+        source=file.name,
+        by=suspend.person(),
+        now=session.now,
     )
     assert made.commit is not None
     click.echo(f"{branch} begins with {counted}, in {made.commit[:12]}.")

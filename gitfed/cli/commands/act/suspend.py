@@ -57,16 +57,16 @@ def command(
     if server is not None:
         from gitfed.client import orders as over_hub
 
-        given = over_hub.suspend(load.hub(server), what, namespace=namespace, reason=reason, scheduling=scheduling)
-        click.echo(plain.clean(f"{given['of']} is {given['text']}."))
+        answer = over_hub.suspend(load.hub(server), what, namespace=namespace, reason=reason, scheduling=scheduling)
+        click.echo(plain.clean(f"{answer['of']} is {answer['text']}."))
         return exits.OK
     session = load.CommandSession(inputs)
     of = meant_by(session, what, namespace)
     if scheduling and of.startswith(CLUSTER):
         raise UsageError("scheduling is suspended for an object or for all, not for a cluster")
-    one = Suspension(of, person(), session.now, reason, scheduling)
-    orders.suspend(book(session), one)
-    click.echo(f"{of} is {one}.")
+    suspension = Suspension(of, person(), session.now, reason, scheduling)
+    orders.suspend(book(session), suspension)
+    click.echo(f"{of} is {suspension}.")
     return 0
 
 
@@ -97,12 +97,12 @@ def resume(what: str, inputs: options.Inputs, server: options.Server | None, nam
     standing = session.decisions().suspensions
     of = EVERYTHING
     if what != EVERYTHING:
-        known = {one.of for one in standing}
+        suspended = {suspension.of for suspension in standing}
         # What is gone from the repository may be suspended still.
-        gone = [key_from(of) for of in known if of != EVERYTHING and not of.startswith(CLUSTER)]
-        of = what if what in known else meant_by(session, what, namespace, gone)
-    for one in orders.resume(book(session), of, by=person(), now=session.now):
-        click.echo(f"{one.of} is resumed: it was {one}.")
+        gone = [key_from(of) for of in suspended if of != EVERYTHING and not of.startswith(CLUSTER)]
+        of = what if what in suspended else meant_by(session, what, namespace, gone)
+    for suspension in orders.resume(book(session), of, by=person(), now=session.now):
+        click.echo(f"{suspension.of} is resumed: it was {suspension}.")
     return 0
 
 
@@ -142,8 +142,8 @@ def meant_by(session: load.CommandSession, what: str, namespace: str, gone: Iter
     if what == EVERYTHING:
         return what
     if what.startswith(CLUSTER):
-        name, known = what.removeprefix(CLUSTER), sorted(session.repo.clusters)
+        name, clusters = what.removeprefix(CLUSTER), sorted(session.repo.clusters)
         if name not in session.repo.clusters:
-            raise UsageError(f"no cluster {name!r}{meant(name, known)}", hint="gitfed get clusters")
+            raise UsageError(f"no cluster {name!r}{meant(name, clusters)}", hint="gitfed get clusters")
         return what
     return str(names.find(what, (*session.repo.manifests, *gone), namespace=namespace))
