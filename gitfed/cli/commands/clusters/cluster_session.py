@@ -48,8 +48,8 @@ def way(*, about: str, required: bool = False) -> Callable[[Command], Command]:
     return lambda command: gathered(command, "way", both, _way)
 
 
-def _way(given: Mapping[str, Any]) -> KubeconfigContext:
-    return KubeconfigContext(given["cluster_kubeconfig"], given["cluster_context"])
+def _way(values: Mapping[str, Any]) -> KubeconfigContext:
+    return KubeconfigContext(values["cluster_kubeconfig"], values["cluster_context"])
 
 
 def opened(checkout: desired.Checkout, name: str, way: KubeconfigContext, credentials: options.Credentials) -> Session:

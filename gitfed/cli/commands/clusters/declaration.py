@@ -26,8 +26,8 @@ class Topology:
     def spec(self) -> dict[str, Any]:
         """The fields of `spec` that say so."""
         zones = [zone.strip() for zone in self.cluster_zones.split(",") if zone.strip()]
-        said = (("provider", self.cluster_provider), ("region", self.cluster_region), ("zones", zones))
-        return {key: value for key, value in said if value}
+        fields = (("provider", self.cluster_provider), ("region", self.cluster_region), ("zones", zones))
+        return {key: value for key, value in fields if value}
 
 
 def document(metadata: dict[str, Any], spec: dict[str, Any]) -> dict[str, Any]:
@@ -38,6 +38,8 @@ def document(metadata: dict[str, Any], spec: dict[str, Any]) -> dict[str, Any]:
         made = Cluster.model_validate(body)
     except ValueError as error:
         raise UsageError(f"cluster {name}: {error}") from error
-    for finding in (one for one in made.findings() if one.severity is Severity.ERROR):
-        raise UsageError(f"cluster {name}: {'.'.join(map(str, finding.path))}: {finding.message}", hint=finding.hint)
+    for finding in made.findings():
+        if finding.severity is Severity.ERROR:
+            path = ".".join(map(str, finding.path))
+            raise UsageError(f"cluster {name}: {path}: {finding.message}", hint=finding.hint)
     return body

@@ -21,8 +21,8 @@ from gitfed.text import emit
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
-    """What the cluster told."""
+class _ClusterAccess:
+    """Which cluster it is, and how gitfed reaches it."""
 
     identity: str
     server: str
@@ -32,8 +32,8 @@ class _Found:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
-    """What a person says of the file that is written."""
+class FileOptions:
+    """Where the declaration is written, and with which labels."""
 
     labels: str
     file: str
@@ -86,13 +86,13 @@ class Account:
 @options.credentials_to_keep
 @desired.writing
 @parameters.value("topology", declaration.Topology)
-@parameters.value("said", Said)
+@parameters.value("file_options", FileOptions)
 @parameters.value("account", Account)
 def command(
     name: str,
     way: KubeconfigContext,
     topology: declaration.Topology,
-    said: Said,
+    file_options: FileOptions,
     account: Account,
     credentials: options.Credentials,
     writing: desired.WriteOptions,
@@ -113,7 +113,7 @@ def command(
     """
     checkout = desired.open_checkout(writing.repo)
     if name in checkout.repo.clusters and credentials.credentials_dir is not None and not writing.dry_run:
-        if said.labels:
+        if file_options.labels:
             raise UsageError(
                 f"cluster {name} is declared already: {checkout.origin(name).path}",
                 hint="its labels are changed in that file; without --labels only the token is renewed",
@@ -121,8 +121,8 @@ def command(
         _renew(checkout, name, way, credentials, account.cluster_namespace)
         return 0
     _check_name(checkout, name)
-    labels = _labels(said.labels)
-    path = said.file or f"clusters/{name}.yaml"
+    labels = _labels(file_options.labels)
+    path = file_options.file or f"clusters/{name}.yaml"
     if checkout.text(path) is not None:
         raise UsageError(f"{path} exists already", hint="name another one with --file")
     folder = credentials.credentials_dir
@@ -130,13 +130,13 @@ def command(
     if way.kubeconfig is None:
         raise UsageError("how is it reached?", hint="--cluster-kubeconfig FILE, or --kubeconfig FILE")
     makes = folder is not None and not writing.dry_run
-    found = asyncio.run(_look(checkout, name, way, credentials, account if makes else None))
-    check_identity(checkout, found.identity, name)
+    access = asyncio.run(_look(checkout, name, way, credentials, account if makes else None))
+    check_identity(checkout, access.identity, name)
     metadata: dict[str, Any] = {"name": name}
-    spec: dict[str, Any] = {"syncMode": "Push", "id": found.identity}
+    spec: dict[str, Any] = {"syncMode": "Push", "id": access.identity}
     if folder is not None:
         secret = {"namespace": account.cluster_namespace, "name": name}
-        spec |= {"apiEndpoint": found.server, "secretRef": secret}
+        spec |= {"apiEndpoint": access.server, "secretRef": secret}
     elif way.context and way.context != name:
         metadata["annotations"] = {CONTEXT: way.context}
     if labels:
@@ -144,7 +144,7 @@ def command(
     body = declaration.document(metadata, spec | topology.spec())
     checkout.put(path, emit.dump(body))
     if makes and folder is not None:
-        _keep(folder / account.cluster_namespace / name, found)
+        _keep(folder / account.cluster_namespace / name, access)
     desired.finish(checkout, f"Join {name}", writing)
     if not writing.dry_run:
         click.echo(f"cluster({plain.clean(name)}) is joined successfully")
@@ -164,8 +164,8 @@ def _renew(
         )
     # Without an administrator's kubeconfig the token itself may make the next one, as long as it counts.
     way = replace(way, kubeconfig=way.kubeconfig or credentials.kubeconfig)
-    found = asyncio.run(_look(checkout, name, way, credentials, Account(namespace, "")))
-    _keep(folder / cluster.secret_ref.namespace / cluster.secret_ref.name, found)
+    access = asyncio.run(_look(checkout, name, way, credentials, Account(namespace, "")))
+    _keep(folder / cluster.secret_ref.namespace / cluster.secret_ref.name, access)
     click.echo(f"the token of cluster({plain.clean(name)}) is renewed")
 
 
@@ -178,8 +178,8 @@ def _check_name(checkout: desired.Checkout, name: str) -> None:
 
 def _labels(text: str) -> dict[str, str]:
     """`tier=edge,arch=arm64`. Raises UsageError."""
-    found: dict[str, str] = {}
-    for part in filter(None, (one.strip() for one in text.split(","))):
+    labels: dict[str, str] = {}
+    for part in filter(None, (item.strip() for item in text.split(","))):
         key, sign, value = part.partition("=")
         if not sign:
             raise UsageError(f"{part!r} is no label", hint="--labels KEY=VALUE,KEY=VALUE")
@@ -187,21 +187,23 @@ def _labels(text: str) -> dict[str, str]:
             raise UsageError(f"{part!r}: the key {key} {why}")
         if why := names.why_not_label_value(value):
             raise UsageError(f"{part!r}: the value {value} {why}")
-        if key in found:
+        if key in labels:
             raise UsageError(f"label {key} is given twice")
-        found[key] = value
-    return found
+        labels[key] = value
+    return labels
 
 
 def check_identity(checkout: desired.Checkout, identity: str, name: str) -> None:
     """Karmada: joining is refused if the name or the id is registered."""
-    for other, cluster in checkout.repo.clusters.items():
-        if other == name and cluster.spec.id and cluster.spec.id != identity:
+    for declared_name, cluster in checkout.repo.clusters.items():
+        if declared_name == name and cluster.spec.id and cluster.spec.id != identity:
             raise UsageError(
                 f"this is not {name}: its id is {identity}, in {checkout.origin(name).path} it is {cluster.spec.id}"
             )
-        if identity and cluster.spec.id == identity and other != name:
-            raise UsageError(f"this cluster is in the fleet already, as {other}: {checkout.origin(other).path}")
+        if identity and cluster.spec.id == identity and declared_name != name:
+            raise UsageError(
+                f"this cluster is in the fleet already, as {declared_name}: {checkout.origin(declared_name).path}"
+            )
 
 
 async def _look(
@@ -210,7 +212,7 @@ async def _look(
     way: KubeconfigContext,
     credentials: options.Credentials,
     account: Account | None,
-) -> _Found:
+) -> _ClusterAccess:
     """`account`: the one to make, or to make a new token for; None: nothing is made."""
     from gitfed.offline import joining
 
@@ -220,19 +222,19 @@ async def _look(
         server = session.connection.server
         authority = await joining.authority(session)
         if account is None:
-            return _Found(identity, server, authority)
+            return _ClusterAccess(identity, server, authority)
         made = await joining.make_account(session, namespace=account.cluster_namespace, role=account.cluster_role)
-        return _Found(identity, server, authority or made.authority, made.token, made.expires)
+        return _ClusterAccess(identity, server, authority or made.authority, made.token, made.expires)
 
 
-def _keep(folder: Path, found: _Found) -> None:
+def _keep(folder: Path, access: _ClusterAccess) -> None:
     """The layout of a mounted Secret, and the address that the token belongs to."""
     from gitfed.edges import files
 
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    for name, text in (("token", found.token), ("caBundle", found.authority), ("server", found.server)):
+    for name, text in (("token", access.token), ("caBundle", access.authority), ("server", access.server)):
         if text:
             files.write_atomically(folder / name, text.encode())
     click.echo(f"wrote {plain.clean(str(folder))}", err=True)
-    if found.expires:
-        click.echo(f"the token counts until {found.expires}: join again before", err=True)
+    if access.expires:
+        click.echo(f"the token counts until {access.expires}: join again before", err=True)

@@ -82,18 +82,18 @@ def command(inputs: options.Inputs, cluster: str, account: str, namespace: str, 
         account = "gitfed-agent" if pulled else "gitfed"
     bodies = (rendered.body for classes in plan.rendered.values() for rendered in classes)
     shared = bool(services.targets(session.repo, plan))
-    scaled = frozenset(Kind(*one.target[:2]) for one in session.repo.federated_autoscalers)
+    scaled = frozenset(Kind(*autoscaler.target[:2]) for autoscaler in session.repo.federated_autoscalers)
     searched: frozenset[Kind] = frozenset()
     callers: list[Subject] = []
     if declared is not None:
         selected = registries.of_cluster(session.repo.registries, declared)
-        searched = frozenset(one.group_kind for one in selected)
+        searched = frozenset(resource.group_kind for resource in selected)
         callers = least_rights.through_the_door(session.repo.access, declared, searched=bool(searched))
     needs = least_rights.Needs(
         kinds, everywhere - kinds, least_rights.defined(bodies), shared, callers, searched, pulled, scaled
     )
-    found = least_rights.objects(needs, account=account, namespace=namespace)
-    click.echo("".join(f"---\n{emit.dump(body)}" for body in found), nl=False)
+    objects = least_rights.objects(needs, account=account, namespace=namespace)
+    click.echo("".join(f"---\n{emit.dump(body)}" for body in objects), nl=False)
     if least_rights.grants_rights(kinds):
         load.note("the repository sends Roles or bindings there: with escalate or bind this account can grant anything")
     return exits.first([load.tell(plan.problems)])

@@ -210,11 +210,11 @@ def command(
     else:
         if way.kubeconfig is None:
             raise click.UsageError("how is the cluster reached? --cluster-kubeconfig FILE")
-        asked = RegistrationRequest(agent, trusted.token, pinned, trusted.discovery_timeout)
+        request = RegistrationRequest(agent, trusted.token, pinned, trusted.discovery_timeout)
         member = functools.partial(
             cluster_session.by_kubeconfig, way.kubeconfig, name, way.context, allow_exec=allow_exec_credentials
         )
-        body["spec"]["id"] = asyncio.run(_register(member, asked, checkout))
+        body["spec"]["id"] = asyncio.run(_register(member, request, checkout))
     if checkout is None:
         click.echo(("---\n" if writing.dry_run else "") + emit.dump(body), nl=False)
     else:
@@ -231,18 +231,18 @@ def command(
 
 
 async def _register(
-    member: Callable[[], Session], asked: RegistrationRequest, checkout: desired.Checkout | None
+    member: Callable[[], Session], request: RegistrationRequest, checkout: desired.Checkout | None
 ) -> str:
     """The cluster's id. Nothing is made for one that the checkout knows as another."""
     from gitfed.offline import joining
     from gitfed.registration import enrol
 
-    name = asked.agent.cluster
+    name = request.agent.cluster
     async with member() as session:
         identity = await joining.identity(session)
         if checkout is not None:
             join.check_identity(checkout, identity, name)
-        await enrol.register(session, asked, lambda line: click.echo(plain.clean(line), err=True))
+        await enrol.register(session, request, lambda line: click.echo(plain.clean(line), err=True))
     return identity
 
 
@@ -294,19 +294,19 @@ def _declare(checkout: desired.Checkout, declared: dict[str, Any], path: str) ->
 def _pins(trusted: TrustedHub, *, needed: bool) -> tuple[str, ...]:
     from gitfed.edges import certificate_pins
 
-    found = tuple(one.strip() for one in trusted.pins.split(",") if one.strip())
-    for pin in found:
+    pins = tuple(part.strip() for part in trusted.pins.split(",") if part.strip())
+    for pin in pins:
         if why := certificate_pins.why_not_a_pin(pin):
             raise click.UsageError(f"--discovery-token-ca-cert-hash: {pin} {why}")
-    if found and trusted.unsafe:
+    if pins and trusted.unsafe:
         raise click.UsageError("--discovery-token-unsafe-skip-ca-verification and a pin exclude each other")
-    if needed and not found and not trusted.unsafe:
+    if needed and not pins and not trusted.unsafe:
         raise UsageError(
             "how is the hub known? --discovery-token-ca-cert-hash sha256:HEX",
             hint="gitfed token create --print-register-command prints it; without a pin any server could "
             "answer: --discovery-token-unsafe-skip-ca-verification accepts that",
         )
-    return found
+    return pins
 
 
 def _address(text: str) -> str:

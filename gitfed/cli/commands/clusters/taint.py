@@ -59,14 +59,14 @@ def command(words: tuple[str, ...], overwrite: bool, writing: desired.WriteOptio
     clusters, wishes = _parsed(words)
     checkout = desired.open_checkout(writing.repo)
     declared = {name: checkout.cluster(name) for name in clusters}
-    said = []
+    lines = []
     for name, cluster in declared.items():
         word = _check(name, cluster, wishes, overwrite)
         checkout.edit_cluster(name, lambda document: _change(document, wishes))
-        said.append(f"cluster/{plain.clean(name)} {word}{' (dry run)' if writing.dry_run else ''}")
+        lines.append(f"cluster/{plain.clean(name)} {word}{' (dry run)' if writing.dry_run else ''}")
     what = " ".join(f"{wish}{'-' if wish.off else ''}" for wish in wishes)
     desired.finish(checkout, f"Taint {', '.join(clusters)}: {what}", writing)
-    for line in said:
+    for line in lines:
         click.echo(line, err=bool(writing.dry_run))
     return 0
 
@@ -93,10 +93,10 @@ def _parsed(words: tuple[str, ...]) -> tuple[list[str], list[_Wish]]:
 
 
 def _wish(word: str) -> _Wish:
-    found = _SPEC.fullmatch(word)
-    if found is None:
+    match = _SPEC.fullmatch(word)
+    if match is None:
         raise UsageError(f"{word!r} is no taint", hint="KEY=VALUE:EFFECT or KEY:EFFECT; clusters come first")
-    wish = _Wish(found["key"], found["value"] or "", found["effect"] or "", bool(found["off"]))
+    wish = _Wish(match["key"], match["value"] or "", match["effect"] or "", bool(match["off"]))
     if why := names.why_not_label_key(wish.key):
         raise UsageError(f"{word!r}: the key {wish.key} {why}")
     if why := names.why_not_label_value(wish.value):
@@ -109,16 +109,16 @@ def _wish(word: str) -> _Wish:
 
 def _check(name: str, cluster: Cluster, wishes: list[_Wish], overwrite: bool) -> str:
     """What will have been done to the cluster, as kubectl says it. Raises UsageError."""
-    there = {(taint.key, taint.effect): taint.value for taint in cluster.spec.taints}
+    present = {(taint.key, taint.effect): taint.value for taint in cluster.spec.taints}
     for wish in wishes:
-        if wish.off and not any(wish.meets(*pair) for pair in there):
+        if wish.off and not any(wish.meets(*pair) for pair in present):
             raise UsageError(f"cluster {name}: taint {wish} not found")
-        if not wish.off and (wish.key, wish.effect) in there and not overwrite:
+        if not wish.off and (wish.key, wish.effect) in present and not overwrite:
             taint = f"{wish.key}:{wish.effect}"
             raise UsageError(f"cluster {name} has a taint {taint} already", hint="--overwrite changes its value")
     added = any(not wish.off for wish in wishes)
     removed = any(wish.off for wish in wishes)
-    replaced = any(not wish.off and (wish.key, wish.effect) in there for wish in wishes)
+    replaced = any(not wish.off and (wish.key, wish.effect) in present for wish in wishes)
     if (added and removed) or replaced:
         return "modified"
     return "tainted" if added else "untainted"

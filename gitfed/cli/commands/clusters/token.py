@@ -185,10 +185,10 @@ def delete(tokens: tuple[str, ...], whose: HubFolder) -> int:
     from gitfed.hub.enrolment import bootstrap_tokens
 
     change = _ledger(whose)
-    ids = [bootstrap_tokens.id_of(given) for given in tokens]
-    for given, token_id in zip(tokens, ids, strict=True):
+    ids = [bootstrap_tokens.id_of(word) for word in tokens]
+    for word, token_id in zip(tokens, ids, strict=True):
         if token_id is None:
-            raise click.UsageError(f"{plain.clean(given[:6])!r} is neither a token nor its id")
+            raise click.UsageError(f"{plain.clean(word[:6])!r} is neither a token nor its id")
     for token_id in dict.fromkeys(token_id for token_id in ids if token_id is not None):
         _delete(change, token_id)
     return 0

@@ -54,8 +54,8 @@ def command(
     pod or objects are still there when the time is over (do it again).
     """
     checkout = desired.open_checkout(writing.repo)
-    known = name in checkout.repo.clusters
-    if known and checkout.cluster(name).spec.sync_mode != "Pull":
+    declared = name in checkout.repo.clusters
+    if declared and checkout.cluster(name).spec.sync_mode != "Pull":
         raise UsageError(f"cluster {name} is not pulled by an agent", hint=f"gitfed unjoin {name}")
     credentials = options.Credentials(allow_exec=allow_exec_credentials)
     if writing.dry_run:
@@ -69,7 +69,7 @@ def command(
         asyncio.run(_remove(member, namespace, force=leaving.force))
         if left is not None:
             unjoin.forget(checkout, name, cleaned=leaving.deletes or not left.present)
-    if known:
+    if declared:
         checkout.drop_cluster(name)
         desired.finish(checkout, f"Unregister {name}", writing)
     if not writing.dry_run:
