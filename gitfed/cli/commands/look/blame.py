@@ -50,61 +50,61 @@ def command(what: str, inputs: options.Inputs, only: str, namespace: str, output
     session = load.CommandSession(inputs)
     chronicle = Chronicle(session.opened, session.repo)
     key = key_of(session, what, namespace)
-    found = [one for one in chronicle.blame(key) if not only or one.share.cluster == only]
+    blames = [blame for blame in chronicle.blame(key) if not only or blame.share.cluster == only]
     gone = chronicle.removed(key)
     if output.format in ("json", "yaml"):
-        structured.echo(_document(key, found, gone), output.format)
+        structured.echo(_document(key, blames, gone), output.format)
         return 0
     click.echo(output.paint.strong(names.shown(key)), color=True)
-    for one in found:
-        for line in _lines(session, key, one):
+    for blame in blames:
+        for line in _lines(session, key, blame):
             click.echo(line)
     if gone is not None:
         click.echo(f"  gone from every cluster since {formatting.time(gone.when)}")
         click.echo(f"    commit    {said(session, gone) or gone.what}")
         click.echo(f"    recorded  {gone.commit[:7]}")
-    elif not found:
+    elif not blames:
         click.echo(f"  {f'not in {plain.clean(only)}' if only else 'nowhere'}")
     return 0
 
 
-def _lines(session: load.CommandSession, key: ObjectKey, one: Blame) -> Iterator[str]:
-    yield f"  {plain.clean(one.share.cluster)}  {_change(one)}  since {formatting.time(one.entry.when)}"
-    source = said(session, one.entry) or one.entry.what
-    if one.same_source:
+def _lines(session: load.CommandSession, key: ObjectKey, blame: Blame) -> Iterator[str]:
+    yield f"  {plain.clean(blame.share.cluster)}  {_change(blame)}  since {formatting.time(blame.entry.when)}"
+    source = said(session, blame.entry) or blame.entry.what
+    if blame.same_source:
         yield f"    commit    {source}, as before"
     else:
         yield f"    commit    {source}"
-    if one.entry.facts:
-        moved = f": {plain.clean(formatting.some(one.moved))} changed" if one.moved else ""
-        same = one.previous is not None and one.previous.facts == one.entry.facts
-        yield f"    facts     {one.entry.facts[:7]}{', as before' if same else moved}"
-    for line in decision_text.about(key, one.entry.reasons):
+    if blame.entry.facts:
+        moved = f": {plain.clean(formatting.some(blame.moved))} changed" if blame.moved else ""
+        same = blame.previous is not None and blame.previous.facts == blame.entry.facts
+        yield f"    facts     {blame.entry.facts[:7]}{', as before' if same else moved}"
+    for line in decision_text.about(key, blame.entry.reasons):
         yield f"    because   {plain.clean(line)}"
-    yield f"    recorded  {one.entry.commit[:7]}"
+    yield f"    recorded  {blame.entry.commit[:7]}"
 
 
-def _change(one: Blame) -> str:
-    after = matrix.PLACED if one.share.replicas is None else str(one.share.replicas)
-    if one.before is None:
+def _change(blame: Blame) -> str:
+    after = matrix.PLACED if blame.share.replicas is None else str(blame.share.replicas)
+    if blame.before is None:
         return f"{after} (new there)"
-    return f"{one.before.replicas} → {after}" if one.before.replicas is not None else after
+    return f"{blame.before.replicas} → {after}" if blame.before.replicas is not None else after
 
 
-def _document(key: ObjectKey, found: list[Blame], gone: StateLogEntry | None) -> dict[str, Any]:
+def _document(key: ObjectKey, blames: list[Blame], gone: StateLogEntry | None) -> dict[str, Any]:
     return {
         "schema": SCHEMA,
         "object": str(key),
         "gone": history.entry(gone) if gone is not None else None,
         "clusters": [
             {
-                "name": one.share.cluster,
-                "replicas": one.share.replicas,
-                "before": one.before.replicas if one.before is not None else None,
-                "entry": history.entry(one.entry),
-                "previousSource": one.previous.source if one.previous is not None else None,
-                "factsChanged": list(one.moved),
+                "name": blame.share.cluster,
+                "replicas": blame.share.replicas,
+                "before": blame.before.replicas if blame.before is not None else None,
+                "entry": history.entry(blame.entry),
+                "previousSource": blame.previous.source if blame.previous is not None else None,
+                "factsChanged": list(blame.moved),
             }
-            for one in found
+            for blame in blames
         ],
     }

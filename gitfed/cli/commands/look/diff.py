@@ -62,54 +62,56 @@ def command(
         raise UsageError("--server is for --live: two revisions are compared without the clusters", hint="add --live")
     shown = compared(revisions, inputs)
     programs = output.format in ("json", "yaml")
-    found = list(compare.manifests(shown.review, show_secrets=output.show_secrets, exactly=programs))
+    differences = list(compare.manifests(shown.review, show_secrets=output.show_secrets, exactly=programs))
     wrong = load.tell(view.problems(shown))
     different = not shown.review.empty
     if not different:
         _say_nothing(f"between {shown.titles[0]} and {shown.titles[1]}", wrong)
-        if alike := {item.key for item in found}:
+        if alike := {item.key for item in differences}:
             load.note(f"{formatting.count(len(alike), 'manifest')} written in other words, with the same meaning")
         if shown.preview.refused:
             load.note(view.not_accepted(shown))
     if stat and different and not output.quiet:
-        _say_how_much(shown, found, output)
+        _say_how_much(shown, differences, output)
     else:
-        show.show(shown, found, output)
+        show.show(shown, differences, output)
     return exits.first([wrong, exits.DIFFERENT if different else exits.OK])
 
 
-def _say_how_much(shown: view.DiffView, found: list[compare.Difference], output: options.Output) -> None:
-    for line in diffstat.lines(found, output.paint, wide=output.format == "wide"):
+def _say_how_much(shown: view.DiffView, differences: list[compare.Difference], output: options.Output) -> None:
+    for line in diffstat.lines(differences, output.paint, wide=output.format == "wide"):
         click.echo(line, color=True)
     click.echo(view.total(shown.review))
 
 
 def _say_nothing(between: str, wrong: int) -> None:
     """A file with errors is not compared: it counts as it was before them."""
-    found = f"No other differences {between}: files with errors count as they were."
-    click.echo(found if wrong else f"No differences {between}.", err=True)
+    sentence = f"No other differences {between}: files with errors count as they were."
+    click.echo(sentence if wrong else f"No differences {between}.", err=True)
 
 
-def compared(revisions: str, given: options.Inputs) -> view.DiffView:
+def compared(revisions: str, inputs: options.Inputs) -> view.DiffView:
     base_name, head_name, common = preview.split(revisions)
-    if head_name and (given.rev or given.worktree):
+    if head_name and (inputs.rev or inputs.worktree):
         raise UsageError("the range names its head already", hint="leave out --rev and --worktree, or give BASE only")
     if head_name:
-        given = replace(given, rev=head_name)
-    session = load.CommandSession(given)
+        inputs = replace(inputs, rev=head_name)
+    session = load.CommandSession(inputs)
     opened = session.opened
-    if opened.head is None and not given.rev:
+    if opened.head is None and not inputs.rev:
         raise UsageError("nothing is committed yet: there is nothing to compare with", hint="gitfed plan --worktree")
-    head_commit = daemon_inputs.resolve(opened, "" if given.worktree else given.rev)
+    head_commit = daemon_inputs.resolve(opened, "" if inputs.worktree else inputs.rev)
     base_commit = preview.base_of(opened, base_name, head_commit, common=common)
-    if not base_name and not given.worktree and base_commit == head_commit:
+    if not base_name and not inputs.worktree and base_commit == head_commit:
         load.note("HEAD is on the default branch: name a base, such as HEAD~1..HEAD")
-    inputs = preview.GivenInputs(given.fleet, given.decisions, session.now)
-    if given.worktree:
-        found = preview.uncommitted(opened, base_commit, inputs)
+    preview_inputs = preview.GivenInputs(inputs.fleet, inputs.decisions, session.now)
+    if inputs.worktree:
+        change_preview = preview.uncommitted(opened, base_commit, preview_inputs)
     else:
-        found = preview.between(opened, base_commit, head_commit, inputs)
-    return view.DiffView(found, (formatting.commit(base_commit), formatting.commit(found.head_repo.commit)))
+        change_preview = preview.between(opened, base_commit, head_commit, preview_inputs)
+    return view.DiffView(
+        change_preview, (formatting.commit(base_commit), formatting.commit(change_preview.head_repo.commit))
+    )
 
 
 # -- against the clusters ---------------------------------------------------------------------------------------

@@ -120,7 +120,7 @@ def lines(
         yield from table.lines(rows, indent=2, width=width)
     if shown["changes"]:
         yield paint.strong("In the clusters")
-        changes = [[one["cluster"], one["action"], one["reason"]] for one in shown["changes"]]
+        changes = [[change["cluster"], change["action"], change["reason"]] for change in shown["changes"]]
         yield from table.lines(changes, indent=2, width=width)
 
 
@@ -146,11 +146,11 @@ def _about(shown: ExplanationView) -> Iterator[tuple[str, str]]:
         yield "Scheduled", f"{condition['status']}: {condition['reason']}: {condition['message']}"
     if binding["why"]:
         yield "Why", binding["why"]
-    for reason in dict.fromkeys(one["reason"] for one in binding["kept"]):
-        names_of = [one["name"] for one in binding["kept"] if one["reason"] == reason]
+    for reason in dict.fromkeys(cluster["reason"] for cluster in binding["kept"]):
+        names_of = [cluster["name"] for cluster in binding["kept"] if cluster["reason"] == reason]
         yield "Stays", f"{formatting.some(names_of)}{f': {reason}' if reason else ''}"
     if (waits := binding["held"]) is not None:
-        where = formatting.some([one["name"] for one in waits["clusters"]]) or "nowhere"
+        where = formatting.some([cluster["name"] for cluster in waits["clusters"]]) or "nowhere"
         yield "Held", f"gate {waits['gate']}: {where} ({waits['why']}) when a person consents"
     if (descheduled := binding["descheduled"]) is not None:
         yield "Descheduled", f"{descheduled['at']}: {descheduled['message']}"
@@ -169,25 +169,27 @@ def _policy(policy: PolicyName | Loser, origin: str | None) -> str:
 
 
 def _clusters(shown: ExplanationView, paint: plain.Paint) -> list[list[Cell | str]]:
-    known, numbers = shown["decided"] is not None, shown["placement"]
+    was_decided, numbers = shown["decided"] is not None, shown["placement"]
     rejected = {item["name"]: item["rejected"] for item in numbers["clusters"]} if numbers is not None else {}
-    rooms = any(one["free"] for one in shown["clusters"])
+    rooms = any(cluster["free"] for cluster in shown["clusters"])
     head = ["CLUSTER", "SHARE", "REGION", "STATE", "TAINTS", *(["FREE"] if rooms else []), "WHY"]
     rows: list[list[Cell | str]] = [[Cell(title, paint.faint) for title in head]]
-    for one in shown["clusters"]:
-        before, why = one["before"], one["reason"]
-        share = matrix.text(before["replicas"], one["replicas"], was=before["chosen"], is_=one["chosen"], known=known)
-        room: list[Cell | str] = [one["free"] or matrix.NONE] if rooms else []
+    for cluster in shown["clusters"]:
+        before, why = cluster["before"], cluster["reason"]
+        share = matrix.text(
+            before["replicas"], cluster["replicas"], was=before["chosen"], is_=cluster["chosen"], known=was_decided
+        )
+        room: list[Cell | str] = [cluster["free"] or matrix.NONE] if rooms else []
         rows.append(
             [
-                one["name"],
-                Cell(share, paint.added if one["chosen"] else paint.faint),
-                one["region"] or matrix.NONE,
-                one["state"] + (" (assumed)" if one["assumed"] else ""),
-                " ".join(one["taints"]) or matrix.NONE,
+                cluster["name"],
+                Cell(share, paint.added if cluster["chosen"] else paint.faint),
+                cluster["region"] or matrix.NONE,
+                cluster["state"] + (" (assumed)" if cluster["assumed"] else ""),
+                " ".join(cluster["taints"]) or matrix.NONE,
                 *room,
                 # The plan keeps one reason for each cluster; several filters may stand in the way.
-                "; ".join(found) if why in (found := rejected.get(one["name"], [])) else why,
+                "; ".join(reasons) if why in (reasons := rejected.get(cluster["name"], [])) else why,
             ]
         )
     return rows

@@ -23,50 +23,50 @@ from gitfed.views import problems as problem_views
 from gitfed.views import works
 
 
-def get(hub: HubConnection, asked: ListingQuery, output: options.Output, *, watch: bool = False) -> int:
-    if asked.thing == "problems":
+def get(hub: HubConnection, query: ListingQuery, output: options.Output, *, watch: bool = False) -> int:
+    if query.thing == "problems":
         if watch:
             raise click.UsageError("problems are not watched: gitfed get gates --watch tells what waits")
-        problems = [problem_views.read(one) for one in lists.problem_list(hub)["problems"]]
+        problems = [problem_views.read(document) for document in lists.problem_list(hub)["problems"]]
         validate.show(problems, output, of=f"the commit that {hub.server} goes by")
         return load.code(problems)
     if watch:
-        return _watch(hub, asked, output)
-    found = _read(hub, asked)
-    listing.show(found, output)
-    if asked.thing == "works" and any(one["state"] == works.NOT_OBSERVED for one in found.items):
+        return _watch(hub, query, output)
+    listed = _read(hub, query)
+    listing.show(listed, output)
+    if query.thing == "works" and any(work["state"] == works.NOT_OBSERVED for work in listed.items):
         load.note(f"{hub.server} stands by, so it looks into no cluster: the gitfed that leads does")
     return exits.OK
 
 
-def _read(hub: HubConnection, asked: ListingQuery) -> listing.Listing:
-    namespace, cluster = asked.namespace, asked.cluster
-    if asked.thing == "events":
-        return listing.of("events", lists.events(hub, asked.only, namespace, cluster))
+def _read(hub: HubConnection, query: ListingQuery) -> listing.Listing:
+    namespace, cluster = query.namespace, query.cluster
+    if query.thing == "events":
+        return listing.of("events", lists.events(hub, query.only, namespace, cluster))
     if cluster:
-        known = [str(one["name"]) for one in lists.items(hub, "clusters")]
-        if cluster not in known:
-            raise UsageError(f"no cluster {cluster!r}{meant(cluster, known)}", hint="gitfed get clusters")
-    if asked.thing == "gates":
-        found = listing.gates(lists.gate_list(hub))
+        names = [str(item["name"]) for item in lists.items(hub, "clusters")]
+        if cluster not in names:
+            raise UsageError(f"no cluster {cluster!r}{meant(cluster, names)}", hint="gitfed get clusters")
+    if query.thing == "gates":
+        listed = listing.gates(lists.gate_list(hub))
     else:
-        found = listing.of(asked.thing, lists.items(hub, asked.thing, namespace, cluster))
-    return listings.chosen(found, asked.only, namespace)
+        listed = listing.of(query.thing, lists.items(hub, query.thing, namespace, cluster))
+    return listings.chosen(listed, query.only, namespace)
 
 
 # -- as it changes ----------------------------------------------------------------------------------------------------
 
 
-def _watch(hub: HubConnection, asked: ListingQuery, output: options.Output) -> NoReturn:
+def _watch(hub: HubConnection, query: ListingQuery, output: options.Output) -> NoReturn:
     """Until interrupted."""
     if output.format not in ("text", "wide", "json", "name"):
         raise click.UsageError(f"--watch prints no {output.format}: text, wide, json, name")
-    before = _read(hub, asked)
+    before = _read(hub, query)
     _told({}, before, output)
     follower = Follower(hub, load.note)
     follower.start()
     with _interrupting(follower):
-        _follow(hub, asked, before, follower, output)
+        _follow(hub, query, before, follower, output)
 
 
 @contextlib.contextmanager
@@ -88,17 +88,17 @@ def _interrupting(follower: Follower) -> Iterator[None]:
 
 
 def _follow(
-    hub: HubConnection, asked: ListingQuery, before: listing.Listing, follower: Follower, output: options.Output
+    hub: HubConnection, query: ListingQuery, before: listing.Listing, follower: Follower, output: options.Output
 ) -> NoReturn:
     while True:
         follower.wait()
         try:
-            now = _read(hub, asked)
+            now = _read(hub, query)
         except HubUnreachable:  # the follower says so
             follower.look_again()
             continue
         except UsageError:  # what was named is not there at present
-            now = listing.of(asked.thing, ()) if asked.thing != "gates" else before
+            now = listing.of(query.thing, ()) if query.thing != "gates" else before
         _told(_parts(before, output), now, output)
         before = now
 
@@ -107,18 +107,18 @@ _Part = tuple[Sequence[str], Any]
 """A row, or for programs an item."""
 
 
-def _parts(found: listing.Listing, output: options.Output) -> dict[tuple[str, int], _Part]:
+def _parts(listed: listing.Listing, output: options.Output) -> dict[tuple[str, int], _Part]:
     """What is compared, by name; of several with one name the first, the second, …"""
     parts: dict[tuple[str, int], _Part] = {}
     if output.format == "json":
-        named = zip(found.of if found.of is not None else found.names, found.items, strict=True)
+        named = zip(listed.of if listed.of is not None else listed.names, listed.items, strict=True)
         pairs: list[tuple[str, _Part]] = [(name, ((), item)) for name, item in named]
     else:
-        cut = len(found.head) - (0 if output.format == "wide" else found.wide)
-        pairs = [(name, (row[:cut], None)) for name, row in zip(found.names, found.rows, strict=True)]
+        cut = len(listed.head) - (0 if output.format == "wide" else listed.wide)
+        pairs = [(name, (row[:cut], None)) for name, row in zip(listed.names, listed.rows, strict=True)]
     seen: dict[str, int] = {}
     for name, part in pairs:
-        if found.kind == "events":  # one that happened does not change
+        if listed.kind == "events":  # one that happened does not change
             name = "\0".join(map(str, (*part[0], part[1])))
         seen[name] = seen.get(name, -1) + 1
         parts[name, seen[name]] = part

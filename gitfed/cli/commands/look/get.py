@@ -48,10 +48,10 @@ class Thing(click.ParamType[str]):
         if ctx is not None and ctx.params.get("members"):
             return str(value)  # a kind, and the clusters know theirs
         word = str(value).lower()
-        found = word if word in _THINGS else _WORDS.get(word)
-        if found is None:
+        thing = word if word in _THINGS else _WORDS.get(word)
+        if thing is None:
             self.fail(f"nothing called {value!r} to list{meant(word, list(_THINGS))}: {', '.join(_THINGS)}", param, ctx)
-        return found
+        return thing
 
     def shell_complete(
         self, ctx: click.Context, param: click.Parameter, incomplete: str
@@ -67,8 +67,8 @@ def _named(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[
         "bindings": complete.workloads,
         "events": complete.workloads,
     }
-    found = offer.get(ctx.params.get("thing") or "")
-    return found(ctx, param, incomplete) if found else []
+    completion = offer.get(ctx.params.get("thing") or "")
+    return completion(ctx, param, incomplete) if completion else []
 
 
 @click.command("get")
@@ -97,9 +97,9 @@ def _named(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[
 )
 @reached.members
 @options.output("text", "wide", "json", "yaml", "name")
-@parameters.value("asked", ListingQuery)
+@parameters.value("query", ListingQuery)
 def command(
-    asked: ListingQuery,
+    query: ListingQuery,
     inputs: options.Inputs,
     credentials: options.Credentials,
     server: options.Server | None,
@@ -147,7 +147,7 @@ def command(
     Exit codes: 0 done · 2 bad usage, or nothing of that name · 3 invalid input in the repository · 4 repository, hub
     or a cluster unreachable.
     """
-    thing, only, namespace, cluster = asked.thing, asked.only, asked.namespace, asked.cluster
+    thing, only, namespace, cluster = query.thing, query.only, query.namespace, query.cluster
     if members.members:
         if cluster:
             raise click.UsageError("-C names the clusters: --cluster is for what gitfed itself tells")
@@ -161,7 +161,7 @@ def command(
     if server is not None and (not inputs.live or thing == "agents"):
         from gitfed.cli.commands.look import from_hub
 
-        return from_hub.get(load.hub(server, credentials), asked, output, watch=watch)
+        return from_hub.get(load.hub(server, credentials), query, output, watch=watch)
     if thing == "agents":
         raise UsageError(
             "agents connect to the hub of a running daemon, and only that knows of them",
@@ -185,11 +185,11 @@ def command(
     plan = session.with_in_use(session.plan(fleet), fleet)
     if cluster and cluster not in plan.clusters:
         raise UsageError(f"no cluster {cluster!r}{meant(cluster, list(plan.clusters))}", hint="gitfed get clusters")
-    found = listings.chosen(listings.of(thing, session, fleet, plan, namespace, cluster), only, namespace)
-    if thing == "orphans" and output.format in ("text", "wide") and not found.rows and load.unread_notes(plan):
+    selected = listings.chosen(listings.of(thing, session, fleet, plan, namespace, cluster), only, namespace)
+    if thing == "orphans" and output.format in ("text", "wide") and not selected.rows and load.unread_notes(plan):
         click.echo("No orphans found where it could be looked:", err=True)
     else:
-        listing.show(found, output)
-    if thing == "works" and fleet.live is None and found.rows:
+        listing.show(selected, output)
+    if thing == "works" and fleet.live is None and selected.rows:
         load.note("what is in the clusters was not looked at: --live asks them")
     return exits.first([load.tell_errors(plan.problems), load.tell_unread(plan)])

@@ -54,7 +54,7 @@ class Doing:
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class OperationFiles:
     """The inputs of one operation, as files."""
 
     desired_file: str | None
@@ -127,13 +127,13 @@ class Given:
 @options.output("text", "json", "yaml")
 @parameters.value("files", Filenames)
 @parameters.value("doing", Doing)
-@parameters.value("given", Given)
+@parameters.value("operation_files", OperationFiles)
 def command(
     what: tuple[str, ...],
     inputs: options.Inputs,
     files: Filenames,
     doing: Doing,
-    given: Given,
+    operation_files: OperationFiles,
     output: options.Output,
 ) -> int:
     """Check, try and compare the rules that say what kinds mean: karmadactl's command, and more.
@@ -164,7 +164,7 @@ def command(
         "--base": bool(doing.base),
         "--operation or an object": bool(doing.operation or objects),
     }
-    chosen = [name for name, given in modes.items() if given]
+    chosen = [name for name, requested in modes.items() if requested]
     if len(chosen) > 1:
         raise click.UsageError(f"{' and '.join(chosen)} cannot be combined")
     if not chosen:
@@ -188,60 +188,66 @@ def command(
     if doing.base:
         return _compare(session, doing.base, output)
     if doing.checking:
-        found = _rules(session, files, rules)
-        if files.filenames and not found.documents and not found.problems:
+        read_rules = _rules(session, files, rules)
+        if files.filenames and not read_rules.documents and not read_rules.problems:
             deeper = not files.recursive and any(
-                inner.is_dir() for one in files.filenames for inner in Path(one).glob("*")
+                inner.is_dir() for filename in files.filenames for inner in Path(filename).glob("*")
             )
             raise InputError(
                 f"no ResourceInterpreterCustomization in {', '.join(files.filenames)}",
                 hint="-R reads the folders inside a folder too" if deeper else "rules are documents of that kind",
             )
-        return _check(found, output)
+        return _check(read_rules, output)
     only = _rules(session, files, rules) if files.filenames or rules else None
-    return _ask(session, only, "".join(objects), doing.operation, given, output)
+    return _ask(session, only, "".join(objects), doing.operation, operation_files, output)
 
 
 def _named(what: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """(names of customizations, objects): karmadactl's positional names are of customizations."""
     rules, objects = [], []
-    for one in what:
-        kind, slash, name = one.rpartition("/")
+    for word in what:
+        kind, slash, name = word.rpartition("/")
         if kind.lower() in _CUSTOMIZATION and (name or not slash):
             rules.append(name)
         else:
-            objects.append(one)
+            objects.append(word)
     return tuple(rules), tuple(objects)
 
 
 def _customizations(session: load.CommandSession, rules: tuple[str, ...]) -> list[ResourceInterpreterCustomization]:
     """Those of the repository with these names. Raises UsageError."""
-    known = {one.metadata.name: one for one in session.repo.interpreters}
+    by_name = {customization.metadata.name: customization for customization in session.repo.interpreters}
     for name in rules:
-        if name not in known:
-            near = difflib.get_close_matches(name, list(known), n=1, cutoff=0.6)
+        if name not in by_name:
+            near = difflib.get_close_matches(name, list(by_name), n=1, cutoff=0.6)
             raise UsageError(
                 f"the repository has no ResourceInterpreterCustomization {name}",
                 hint=f"did you mean {near[0]}?" if near else "an object is KIND/NAME or KIND/NAMESPACE/NAME",
             )
-    return [known[name] for name in rules]
+    return [by_name[name] for name in rules]
 
 
 def _paths(session: load.CommandSession, rules: tuple[str, ...]) -> tuple[str, ...]:
     """The files in which they stand. Raises UsageError."""
-    found = _customizations(session, rules)
-    if found and session.opened.root is None:
+    customizations = _customizations(session, rules)
+    if customizations and session.opened.root is None:
         raise UsageError("this repository has no files to edit", hint="--edit needs a checkout, or -f FILE")
-    return tuple(str(session.opened.root / one.origin.path) for one in found if session.opened.root is not None)
+    return tuple(
+        str(session.opened.root / customization.origin.path)
+        for customization in customizations
+        if session.opened.root is not None
+    )
 
 
 def _check(files: rule_files.RuleFiles, output: options.Output) -> int:
     checked = [
-        interpret_show.Checked(one, {} if one.customization is None else interpreters.compiled(one.customization))
-        for one in files.documents
+        interpret_show.Checked(
+            document, {} if document.customization is None else interpreters.compiled(document.customization)
+        )
+        for document in files.documents
     ]
     interpret_show.checks(checked, RULES_SHOWN, output)
-    failed = any(one.document.customization is None or any(one.faults.values()) for one in checked)
+    failed = any(result.document.customization is None or any(result.faults.values()) for result in checked)
     return exits.first([load.tell(files.problems), exits.INVALID if failed else exits.OK])
 
 
@@ -249,9 +255,11 @@ def _rules(session: load.CommandSession, files: Filenames, rules: tuple[str, ...
     if files.filenames:
         return rule_files.read(files.filenames, recursive=files.recursive)
     wanted = _customizations(session, rules) if rules else session.repo.interpreters
-    found = sorted(wanted, key=lambda one: (one.origin, one.metadata.name))
-    problems = tuple(one for one in session.repo.problems if one.severity == "error")
-    return rule_files.RuleFiles(tuple(rule_files.Found(one.origin.path, one) for one in found), problems)
+    customizations = sorted(wanted, key=lambda customization: (customization.origin, customization.metadata.name))
+    problems = tuple(problem for problem in session.repo.problems if problem.severity == "error")
+    return rule_files.RuleFiles(
+        tuple(rule_files.Found(customization.origin.path, customization) for customization in customizations), problems
+    )
 
 
 def _ask(
@@ -259,7 +267,7 @@ def _ask(
     only: rule_files.RuleFiles | None,
     what: str,
     operation: str,
-    given: Given,
+    operation_files: OperationFiles,
     output: options.Output,
 ) -> int:
     """`only`: nothing else is asked than these rules."""
@@ -281,30 +289,30 @@ def _ask(
         assert template is not None
         questions = list(cases.template_questions(template, ()))
     else:
-        questions = [(wanted[0], given.read(wanted[0], template))]
+        questions = [(wanted[0], operation_files.read(wanted[0], template))]
     answers = []
-    for doing, asked in questions:
-        if only is not None and operation and not interpreter.handles(asked.object, doing):
-            kind = f"{asked.object['kind']} ({asked.object['apiVersion']})"
-            where = dict.fromkeys(one.path for one in only.documents)
+    for doing, inputs in questions:
+        if only is not None and operation and not interpreter.handles(inputs.object, doing):
+            kind = f"{inputs.object['kind']} ({inputs.object['apiVersion']})"
+            where = dict.fromkeys(document.path for document in only.documents)
             raise InputError(f"no rule for {doing} of {kind} in {', '.join(where) or 'what is given'}")
-        answers.append(interpret_show.InterpretedOperation(doing, asked, cases.ask(interpreter, doing, asked)))
+        answers.append(interpret_show.InterpretedOperation(doing, inputs, cases.ask(interpreter, doing, inputs)))
     interpret_show.answers(answers, output, with_source=not operation)
     load.tell(interpreter.problems())
-    failed = any(isinstance(one.answer, Unknown) for one in answers)
+    failed = any(isinstance(interpreted.answer, Unknown) for interpreted in answers)
     return exits.first([code, exits.INVALID if failed else exits.OK])
 
 
 def _run_cases(folder: Path, output: options.Output) -> int:
-    found = rule_files.case_folder(folder)
+    case_folder = rule_files.case_folder(folder)
     results: list[interpret_show.Ran] = []
     unusable: list[str] = []
     code = exits.OK
-    for root, files in found.ours.items():
+    for root, files in case_folder.ours.items():
         interpreter = interpreters.of_catalogue(files)
-        asked = rule_files.our_cases(files, found.asked[root])
-        results += [interpret_show.Ran(case, judge.check(case, interpreter)) for case in asked]
-    for rules, data in found.karmada.items():
+        selected = rule_files.our_cases(files, case_folder.asked[root])
+        results += [interpret_show.Ran(case, judge.check(case, interpreter)) for case in selected]
+    for rules, data in case_folder.karmada.items():
         read = rule_files.read([str(rules)], recursive=False)
         code = exits.first([code, load.tell(read.problems)])
         interpreter = interpreters.of_customizations(read.customizations)
@@ -314,7 +322,7 @@ def _run_cases(folder: Path, output: options.Output) -> int:
             else:
                 results.append(interpret_show.Ran(case, judge.check(case, interpreter)))
     interpret_show.ran(results, unusable, output)
-    failed = any(one.differences for one in results)
+    failed = any(result.differences for result in results)
     return exits.first([code, exits.INVALID if unusable else exits.OK, exits.DIFFERENT if failed else exits.OK])
 
 
@@ -327,30 +335,30 @@ def _compare(session: load.CommandSession, base: str, output: options.Output) ->
     changes: list[interpret_show.Changed] = []
     for key, manifest in sorted(session.repo.manifests.items()):
         shares = (
-            [one.replicas for one in decided[key].scheduled.shares if one.replicas is not None]
+            [share.replicas for share in decided[key].scheduled.shares if share.replicas is not None]
             if key in decided
             else []
         )
-        for doing, asked in cases.template_questions(manifest.body, shares):
-            change = _changed(key, doing, asked, before, after)
+        for doing, inputs in cases.template_questions(manifest.body, shares):
+            change = _changed(key, doing, inputs, before, after)
             if change is not None:
                 changes.append(change)
     interpret_show.changes(changes, len(session.repo.manifests), output)
-    failed = any(isinstance(one.after, Unknown) for one in changes)
+    failed = any(isinstance(changed.after, Unknown) for changed in changes)
     return exits.first(
         [load.tell(after.problems()), exits.INVALID if failed else exits.OK, exits.DIFFERENT if changes else exits.OK]
     )
 
 
 def _changed(
-    key: ObjectKey, doing: Operation, asked: Any, before: Interpreter, after: Interpreter
+    key: ObjectKey, doing: Operation, inputs: Any, before: Interpreter, after: Interpreter
 ) -> interpret_show.Changed | None:
-    """None: the same answer, whoever gave it."""
-    names_ = {one.source(asked.object, doing) for one in (before, after)}
+    """None: the same answer, whichever rule gave it."""
+    names_ = {interpreter.source(inputs.object, doing) for interpreter in (before, after)}
     if names_ <= interpreters.BUILT_IN:
         return None  # no rule of the user's own, before and after
-    old, new = cases.ask(before, doing, asked), cases.ask(after, doing, asked)
+    old, new = cases.ask(before, doing, inputs), cases.ask(after, doing, inputs)
     same = isinstance(old, Unknown) == isinstance(new, Unknown) and (
         old == new if isinstance(old, Unknown) or isinstance(new, Unknown) else old.value == new.value
     )
-    return None if same else interpret_show.Changed(key, doing, asked, old, new)
+    return None if same else interpret_show.Changed(key, doing, inputs, old, new)

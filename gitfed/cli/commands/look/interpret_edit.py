@@ -53,13 +53,13 @@ def edit(filenames: Sequence[str], order: Sequence[Operation], *, show_doc: bool
     if len(filenames) != 1 or not Path(filenames[0]).is_file():
         raise UsageError("--edit takes one file", hint="-f FILE")
     path = Path(filenames[0])
-    found = rule_files.read(filenames, recursive=False)
-    load.tell(found.problems)
-    if len(found.customizations) != 1:
+    rules = rule_files.read(filenames, recursive=False)
+    load.tell(rules.problems)
+    if len(rules.customizations) != 1:
         raise InputError(
-            f"{path}: one ResourceInterpreterCustomization is wanted, there are {len(found.customizations)}"
+            f"{path}: one ResourceInterpreterCustomization is wanted, there are {len(rules.customizations)}"
         )
-    before = text_of(found.customizations[0], order, show_doc=show_doc)
+    before = text_of(rules.customizations[0], order, show_doc=show_doc)
     editor = os.environ.get("KUBE_EDITOR") or os.environ.get("EDITOR") or "vi"
     after = click.edit(before, editor=editor, extension=".lua", require_save=False)
     if after is None or after == before:
@@ -76,17 +76,17 @@ def edit(filenames: Sequence[str], order: Sequence[Operation], *, show_doc: bool
     load.note(f"{path} is written anew; comments around the scripts are gone")
 
 
-def text_of(one: ResourceInterpreterCustomization, order: Sequence[Operation], *, show_doc: bool) -> str:
+def text_of(customization: ResourceInterpreterCustomization, order: Sequence[Operation], *, show_doc: bool) -> str:
     """All scripts as one text."""
-    target = one.spec.target
-    lines = [f"{_MARK}name: {one.metadata.name}", f"{_MARK}apiVersion: {target.api_version}"]
+    target = customization.spec.target
+    lines = [f"{_MARK}name: {customization.metadata.name}", f"{_MARK}apiVersion: {target.api_version}"]
     lines.append(f"{_MARK}kind: {target.kind}")
     for operation in order:
         lines += ["", f"{_MARK}rule: {operation}"]
         if show_doc:
             arguments, gives = _EXPLAINED[operation]
             lines.append(f"{_DOC} function {FUNCTIONS[operation]}({arguments}) returns {gives}")
-        if script := one.script(operation.value).rstrip("\n"):
+        if script := customization.script(operation.value).rstrip("\n"):
             lines.append(script)
     return "\n".join(lines) + "\n"
 
@@ -107,7 +107,7 @@ def read(text: str) -> Edited:
                 case "kind":
                     edited.kind = value
                 case "rule":
-                    operation = next((one for one in Operation if one.value == value), None)
+                    operation = next((candidate for candidate in Operation if candidate.value == value), None)
                     if operation is None or operation in edited.scripts:
                         raise InputError(
                             f"line {number}: {value!r} is {'unknown' if operation is None else 'there twice'}"

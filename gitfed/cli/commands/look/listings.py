@@ -37,16 +37,16 @@ class ListingQuery:
 def _clusters(session: load.CommandSession, fleet: FleetSnapshot, plan: Plan, namespace: str, only: str) -> Items:
     placed = Counter(share.cluster for binding in plan.bindings.values() for share in binding.scheduled.shares)
     return [
-        clusters.item(one, session.repo, placed[one.name])
-        for one in clusters.candidates(session.repo, fleet.clusters, plan)
-        if not only or one.name == only
+        clusters.item(candidate, session.repo, placed[candidate.name])
+        for candidate in clusters.candidates(session.repo, fleet.clusters, plan)
+        if not only or candidate.name == only
     ]
 
 
 def _bindings(session: load.CommandSession, fleet: FleetSnapshot, plan: Plan, namespace: str, only: str) -> Items:
-    known = _statuses(session, fleet, plan)
+    statuses = _statuses(session, fleet, plan)
     return [
-        bindings.item(binding, known.get(key), plan.held_decisions.get(key))
+        bindings.item(binding, statuses.get(key), plan.held_decisions.get(key))
         for key, binding in plan.bindings.items()
         if (not namespace or key.namespace == namespace) and (not only or binding.share_of(only))
     ]
@@ -56,7 +56,7 @@ def _statuses(session: load.CommandSession, fleet: FleetSnapshot, plan: Plan) ->
     """What became of each binding's copies: as seen now with --live, else as last recorded on the state branch."""
     past = session.decisions(fleet)
     if fleet.live is None:
-        return {key: bindings.recorded(one) for key, one in past.statuses.items()}
+        return {key: bindings.recorded(binding_status) for key, binding_status in past.statuses.items()}
     seen = status.of_plan(
         plan,
         session.repo,
@@ -65,11 +65,13 @@ def _statuses(session: load.CommandSession, fleet: FleetSnapshot, plan: Plan) ->
         time_text(session.now),
         status.refusals(plan, past),
     )
-    return {key: bindings.seen(one) for key, one in seen.items()}
+    return {key: bindings.seen(binding_status) for key, binding_status in seen.items()}
 
 
 def _policies(session: load.CommandSession, fleet: FleetSnapshot, plan: Plan, namespace: str, only: str) -> Items:
-    return [one for one in policies.items(session.repo, plan) if not namespace or one["namespace"] == namespace]
+    return [
+        policy for policy in policies.items(session.repo, plan) if not namespace or policy["namespace"] == namespace
+    ]
 
 
 def _works(session: load.CommandSession, fleet: FleetSnapshot, plan: Plan, namespace: str, only: str) -> Items:
@@ -117,20 +119,24 @@ def _autoscalers(session: load.CommandSession, fleet: FleetSnapshot, plan: Plan,
 
 def _services(session: load.CommandSession, fleet: FleetSnapshot, plan: Plan, namespace: str, only: str) -> Items:
     observed = services.Observed(fleet.clusters, fleet.live.objects if fleet.live is not None else None)
-    return [one for one in services.items(session.repo, plan, observed, namespace) if services.concerns(one, only)]
+    return [
+        service
+        for service in services.items(session.repo, plan, observed, namespace)
+        if services.concerns(service, only)
+    ]
 
 
 def events(session: load.CommandSession, objects: tuple[str, ...], namespace: str, only: str) -> Items:
     """What happened to these objects, or to all, newest first. Raises as `Chronicle`."""
     chronicle = Chronicle(session.opened, session.repo)
-    asked: list[ObjectKey | None] = [log.key_of(session, one, namespace) for one in objects] or [None]
-    found = [one for key in asked for one in chronicle.events(limit=history.COMMITS, key=key)]
-    if len(asked) > 1:
-        found.sort(key=lambda one: one[0].when, reverse=True)
+    keys: list[ObjectKey | None] = [log.key_of(session, name, namespace) for name in objects] or [None]
+    recorded = [event for key in keys for event in chronicle.events(limit=history.COMMITS, key=key)]
+    if len(keys) > 1:
+        recorded.sort(key=lambda event: event[0].when, reverse=True)
     return [
-        history.event(*one)
-        for one in found
-        if (not namespace or one[1].namespace == namespace) and (not only or one[2].cluster == only)
+        history.event(*event)
+        for event in recorded
+        if (not namespace or event[1].namespace == namespace) and (not only or event[2].cluster == only)
     ]
 
 
@@ -154,46 +160,46 @@ _OF: dict[str, Callable[[load.CommandSession, FleetSnapshot, Plan, str, str], It
 }
 
 
-def chosen(found: listing.Listing, only: Sequence[str], namespace: str) -> listing.Listing:
+def chosen(listed: listing.Listing, only: Sequence[str], namespace: str) -> listing.Listing:
     """What of a list was named. Raises UsageError for a name that is not in it."""
     if not only:
-        return found
-    spelled = [{name, name.rpartition("/")[2], row[0]} for name, row in zip(found.names, found.rows, strict=True)]
-    only = [_as_listed(found, one, spelled) for one in only]
+        return listed
+    spelled = [{name, name.rpartition("/")[2], row[0]} for name, row in zip(listed.names, listed.rows, strict=True)]
+    only = [_as_listed(listed, name, spelled) for name in only]
     for name in only:
-        if not any(name in spellings for spellings in spelled) and not _add_object(found, name, namespace, spelled):
-            known = sorted(set().union(*spelled)) if spelled else []
-            one = "policy" if found.kind == "policies" else found.kind.removesuffix("s")
-            raise UsageError(f"no {one} {name!r}{meant(name, known)}", hint=f"gitfed get {found.kind} lists all")
+        if not any(name in spellings for spellings in spelled) and not _add_object(listed, name, namespace, spelled):
+            candidates = sorted(set().union(*spelled)) if spelled else []
+            noun = "policy" if listed.kind == "policies" else listed.kind.removesuffix("s")
+            raise UsageError(f"no {noun} {name!r}{meant(name, candidates)}", hint=f"gitfed get {listed.kind} lists all")
     kept = [index for index, spellings in enumerate(spelled) if spellings & set(only)]
-    called = [found.names[index] for index in kept]
-    of = found.names if found.of is None else found.of
-    items = [item for name, item in zip(of, found.items, strict=True) if name in called]
-    document = None if found.document is None else {**found.document, found.kind: items}
+    called = [listed.names[index] for index in kept]
+    of = listed.names if listed.of is None else listed.of
+    items = [item for name, item in zip(of, listed.items, strict=True) if name in called]
+    document = None if listed.document is None else {**listed.document, listed.kind: items}
     return replace(
-        found,
-        rows=[found.rows[index] for index in kept],
+        listed,
+        rows=[listed.rows[index] for index in kept],
         names=called,
         items=items,
         document=document,
-        of=None if found.of is None else [name for name in of if name in called],
+        of=None if listed.of is None else [name for name in of if name in called],
     )
 
 
-def _as_listed(found: listing.Listing, name: str, spelled: list[set[str]]) -> str:
+def _as_listed(listed: listing.Listing, name: str, spelled: list[set[str]]) -> str:
     """A name as the list has it: kinds in any case, and a cluster as orders call it."""
-    if found.kind == "clusters":
+    if listed.kind == "clusters":
         return complete.CLUSTER(name)
-    lowered = {one.lower(): one for one in set().union(*spelled)} if found.kind == "policies" else {}
+    lowered = {spelling.lower(): spelling for spelling in set().union(*spelled)} if listed.kind == "policies" else {}
     return name if name in lowered.values() else lowered.get(name.lower(), name)
 
 
-def _add_object(found: listing.Listing, name: str, namespace: str, spelled: list[set[str]]) -> bool:
+def _add_object(listed: listing.Listing, name: str, namespace: str, spelled: list[set[str]]) -> bool:
     """Whether `name` is another spelling of an object of the list; then it is put with what its rows are called by."""
-    if found.kind not in ("bindings", "works", "orphans") or "/" not in name:
+    if listed.kind not in ("bindings", "works", "orphans") or "/" not in name:
         return False
-    rows = [("", one) if found.kind == "bindings" else one.split("/", 1) for one in found.names]
-    copies = [(cluster, key_from(one)) for cluster, one in rows]
+    rows = [("", called) if listed.kind == "bindings" else called.split("/", 1) for called in listed.names]
+    copies = [(cluster, key_from(spelled_key)) for cluster, spelled_key in rows]
     try:
         meant_by = names.find_works(name, copies, namespace=namespace)
     except NotThere:

@@ -57,7 +57,9 @@ def command(what: str, inputs: options.Inputs, count: int, namespace: str, outpu
         entries = []
         load.note(str(nothing))
     if output.format in ("json", "yaml"):
-        structured.echo({"schema": history.SCHEMA, "entries": [history.entry(one) for one in entries]}, output.format)
+        structured.echo(
+            {"schema": history.SCHEMA, "entries": [history.entry(entry) for entry in entries]}, output.format
+        )
     elif output.format == "name":
         for entry in entries:
             click.echo(entry.commit)

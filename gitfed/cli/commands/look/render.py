@@ -96,25 +96,25 @@ def is_secret(key: ObjectKey) -> bool:
 
 def _print(plan: Plan, clusters: list[ClusterName], output: options.Output) -> int:
     hidden: set[tuple[ClusterName, ObjectKey]] = set()
-    found = []
+    selected = []
     for cluster in clusters:
         for key, body in manifests(plan, cluster):
             if is_secret(key) and not output.show_secrets:
                 hidden.add((cluster, key))
             else:
-                found.append(
+                selected.append(
                     (cluster, key, body if output.show_secrets else manifest_text.masked(None, body)[1] or body)
                 )
     if output.format == "json":
-        items = [{"cluster": cluster, "manifest": body} for cluster, _, body in found]
+        items = [{"cluster": cluster, "manifest": body} for cluster, _, body in selected]
         structured.echo({"schema": SCHEMA, "commit": plan.commit, "manifests": items}, "json")
     elif output.format == "name":
-        for cluster, key, _ in found:
+        for cluster, key, _ in selected:
             click.echo(plain.clean(f"{cluster} {key}"))
     elif output.quiet:
-        click.echo(f"{formatting.count(len(found), 'manifest')} for {formatting.count(len(clusters), 'cluster')}.")
+        click.echo(f"{formatting.count(len(selected), 'manifest')} for {formatting.count(len(clusters), 'cluster')}.")
     else:
-        for cluster, key, body in found:
+        for cluster, key, body in selected:
             click.echo(f"---\n# {cluster}: {plain.clean(names.shown(key))}\n{yaml.dump(body)}", nl=False)
     return len({key for _, key in hidden})
 

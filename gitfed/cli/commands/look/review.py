@@ -101,24 +101,24 @@ def command(
     request = pipeline.pull_request(os.environ)
     request = replace(request, **{field: value for field, value in asdict(named).items() if value})
     shown, head = _shown(revisions, inputs, request)
-    found = list(compare.manifests(shown.review))
+    differences = list(compare.manifests(shown.review))
     statuses = commit_status.of_review(
         shown.preview.review, shown.preview.refused, view.new_problems(shown), clusters=cluster_statuses
     )
     statuses = [replace(status, url=request.url) for status in statuses]
     if dry_run is not None:
-        click.echo(comment.comment(shown, found), nl=False)
+        click.echo(comment.comment(shown, differences), nl=False)
         for status in statuses:
             click.echo(f"{status.state} {status.name}: {status.description}", err=True)
     else:
-        posted = _say(request, head, shown, found, statuses)
+        posted = _say(request, head, shown, differences, statuses)
         if output.format == "text":
             if not output.quiet:
                 click.echo(f"comment {posted}, {formatting.count(len(statuses), 'status', 'statuses')} set")
         else:
             structured.echo(_document(posted, head, statuses), output.format)
     problems = shown.review.head.problems
-    load.tell(one for one in problems if one.severity is Severity.ERROR)
+    load.tell(problem for problem in problems if problem.severity is Severity.ERROR)
     held = exits.HELD if any(gate.held for gate in shown.review.gates) else exits.OK
     return exits.first([load.code(problems), held])
 
@@ -144,20 +144,20 @@ def _say(
     request: PullRequest,
     head: Commit,
     shown: view.DiffView,
-    found: list[compare.Difference],
+    differences: list[compare.Difference],
     statuses: list[CommitStatus],
 ) -> str:
     if not request.number:
         raise UsageError("which pull request is not known", hint="--number N, or print it with --dry-run=client")
-    there = forge.connect(request.place, request.token)
-    marker = comment.MARKER if there.html else _PLAIN_MARKER
-    text = comment.comment(shown, found, limit=there.longest, marker=marker)
+    client = forge.connect(request.place, request.token)
+    marker = comment.MARKER if client.html else _PLAIN_MARKER
+    text = comment.comment(shown, differences, limit=client.longest, marker=marker)
     otherwise = comment.nothing(shown, marker)
-    if not there.html:
+    if not client.html:
         text, otherwise = markdown.without_html(text), markdown.without_html(otherwise)
-    posted = there.comment(request.number, marker, text, otherwise=otherwise)
+    posted = client.comment(request.number, marker, text, otherwise=otherwise)
     for status in statuses:
-        there.set_status(head, status)
+        client.set_status(head, status)
     return posted.value
 
 
@@ -166,5 +166,7 @@ def _document(posted: str, head: Commit, statuses: list[CommitStatus]) -> dict[s
         "schema": SCHEMA,
         "comment": posted,
         "commit": head,
-        "statuses": [{"name": one.name, "state": one.state.value, "description": one.description} for one in statuses],
+        "statuses": [
+            {"name": status.name, "state": status.state.value, "description": status.description} for status in statuses
+        ],
     }

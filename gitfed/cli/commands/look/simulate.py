@@ -120,16 +120,16 @@ def command(
     count = progress.of_command().count
     if each:
         total = len(stage.targets())
-        found = []
-        for one in stage.each_alone():
-            found.append(one)
-            count("failures tried", len(found), total)
+        failures = []
+        for failure in stage.each_alone():
+            failures.append(failure)
+            count("failures tried", len(failures), total)
         if output.format == "text":
-            for line in simulation.each_text(found, quiet=output.quiet):
+            for line in simulation.each_text(failures, quiet=output.quiet):
                 click.echo(line)
         else:
-            structured.echo(simulations.each_document(found, session.repo.commit), output.format)
-        lost = any(lost for _, lost in found)
+            structured.echo(simulations.each_document(failures, session.repo.commit), output.format)
+        lost = any(lost for _, lost in failures)
         return exits.first([problems, exits.HELD if lost else exits.OK])
     scenario_input.check_targets(happening, stage, fleet, until)
     story = stage.run(happening, count)

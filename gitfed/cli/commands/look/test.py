@@ -71,16 +71,16 @@ def command(
     session = load.CommandSession(inputs)
     chosen = placement_test.tests_of(session.repo, path)
     if path and not chosen:
-        close = difflib.get_close_matches(path, [one.name for one in session.repo.tests], n=1)
-        known = ", ".join(one.name for one in session.repo.tests[:_NAMED]) or "there is none in the repository"
-        raise UsageError(f"no PlacementTest {path!r}", hint=f"did you mean {close[0]}?" if close else known)
+        close = difflib.get_close_matches(path, [test.name for test in session.repo.tests], n=1)
+        listed = ", ".join(test.name for test in session.repo.tests[:_NAMED]) or "there is none in the repository"
+        raise UsageError(f"no PlacementTest {path!r}", hint=f"did you mean {close[0]}?" if close else listed)
     interpreter = daemon_inputs.interpreter_of(session.repo, session.decisions())
     counted = counting.each(chosen, "placement tests run", progress.of_command().count)
     cases = [_case(session, test, interpreter, now, update) for test in counted]
     if report is not None:
         files.write_atomically(report, junit.document(cases).encode(), mode=0o644)
     _show(cases, output)
-    wrong = load.tell(one for one in session.repo.problems if one.severity.value == "error")
+    wrong = load.tell(problem for problem in session.repo.problems if problem.severity.value == "error")
     broken = exits.INVALID if any(case.broken for case in cases) else exits.OK
     return exits.first([wrong, broken, exits.DIFFERENT if any(case.failed for case in cases) else exits.OK])
 
@@ -91,16 +91,16 @@ def _case(session: load.CommandSession, test: PlacementTest, interpreter: Any, n
         fleet = session.fleet()
         when = now or fleet.facts.taken_at or _when(session)
         tried = placement_test.attempt(session.opened, session.read, test, interpreter, when)
-        wrong = ["\n".join(_sentence(one)) for one in tried.failures]
+        wrong = ["\n".join(_sentence(failure)) for failure in tried.failures]
         updated = ""
         if test.spec.snapshot is not None:
             text = snapshot(tried)
-            where, known = placement_test.beside(session.read, test, test.spec.snapshot)
-            if known is None or known.decode("utf-8", "replace") != text:
+            where, stored = placement_test.beside(session.read, test, test.spec.snapshot)
+            if stored is None or stored.decode("utf-8", "replace") != text:
                 if update:
                     updated = _write(session, where, text)
                 else:
-                    wrong.append("\n".join(_drifted(where, known, text)))
+                    wrong.append("\n".join(_drifted(where, stored, text)))
     except InputError as error:
         return Case(test, given, broken=str(error))
     return Case(test, given, tuple(wrong), updated=updated)
@@ -143,12 +143,12 @@ def snapshot(tried: placement_test.Tried) -> str:
     return "\n".join([head, *(line.rstrip() for line in lines)]) + "\n"
 
 
-def _drifted(where: str, known: bytes | None, text: str) -> Iterator[str]:
-    if known is None:
+def _drifted(where: str, stored: bytes | None, text: str) -> Iterator[str]:
+    if stored is None:
         yield f"snapshot {where} does not exist (gitfed test --update writes it)"
         return
     yield f"snapshot {where} differs (gitfed test --update, if this is meant)"
-    old = known.decode("utf-8", "replace").splitlines()
+    old = stored.decode("utf-8", "replace").splitlines()
     for line in list(difflib.unified_diff(old, text.splitlines(), "snapshot", "now", lineterm="", n=0))[:60]:
         yield f"  {line}"
 

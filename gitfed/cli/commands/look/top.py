@@ -27,7 +27,7 @@ class Line(NamedTuple):
     cluster: str
     name: str
     cells: Sequence[str]
-    found: Mapping[str, Utilization] | None
+    utilization: Mapping[str, Utilization] | None
     item: dict[str, Any]
 
 
@@ -58,9 +58,9 @@ class TopQuery:
 @reached.members
 @parameters.option("-n", "--namespace", shared=False, metavar="NS", default="", help="With -C: only this namespace.")
 @options.output("text", "json", "yaml")
-@parameters.value("asked", TopQuery)
+@parameters.value("query", TopQuery)
 def command(
-    asked: TopQuery,
+    query: TopQuery,
     inputs: options.Inputs,
     credentials: options.Credentials,
     server: options.Server | None,
@@ -85,7 +85,7 @@ def command(
     Exit codes: 0 done · 2 bad usage, or no such cluster · 3 invalid input in the repository · 4 repository or a cluster
     unreachable.
     """
-    thing, only, namespace, sort_by = asked.thing, asked.only, asked.namespace, asked.sort_by
+    thing, only, namespace, sort_by = query.thing, query.only, query.namespace, query.sort_by
     if members.members:
         words = ["top", thing, *only, *listed.scope(namespace, members.everywhere, members.selector)]
         return _measured(reached.contexts(reached.split(members.members), server, credentials), words, sort_by, output)
@@ -99,11 +99,11 @@ def command(
         raise click.UsageError("what is used is asked of clusters: -C names them")
     session = load.CommandSession(inputs, credentials, server)
     fleet = _fleet(session)
-    known = sorted(session.repo.clusters.keys() | fleet.clusters.keys())
+    names = sorted(session.repo.clusters.keys() | fleet.clusters.keys())
     for name in only:
-        if name not in known:
-            raise UsageError(f"no cluster {name!r}{meant(name, known)}", hint="gitfed get clusters")
-    chosen = [fleet.clusters.get(name) or ClusterFacts(name, assumed=True) for name in only or known]
+        if name not in names:
+            raise UsageError(f"no cluster {name!r}{meant(name, names)}", hint="gitfed get clusters")
+    chosen = [fleet.clusters.get(name) or ClusterFacts(name, assumed=True) for name in only or names]
     lines = [line for facts in chosen for line in (_cluster(facts) if thing == "clusters" else _nodes(facts))]
     if sort_by != "name":
         lines.sort(key=lambda line: -_fullness(line, sort_by))
@@ -111,12 +111,12 @@ def command(
     return exits.first([load.tell_errors(session.repo.problems), _tell(chosen, fleet)])
 
 
-def _measured(contexts: list[KubeContext], asked: list[str], sort_by: str, output: options.Output) -> int:
-    if asked[1] == "clusters":
+def _measured(contexts: list[KubeContext], words: list[str], sort_by: str, output: options.Output) -> int:
+    if words[1] == "clusters":
         raise click.UsageError("what a cluster uses is the sum of its nodes: gitfed top nodes -C …")
     if output.format != "text" or sort_by not in ("name", "cpu", "memory"):
         raise click.UsageError("what is used comes as text, by name or with --sort-by cpu or memory")
-    return listed.show(contexts, [*asked, *([f"--sort-by={sort_by}"] if sort_by != "name" else [])], "text")
+    return listed.show(contexts, [*words, *([f"--sort-by={sort_by}"] if sort_by != "name" else [])], "text")
 
 
 def _fleet(session: load.CommandSession) -> FleetSnapshot:
@@ -128,9 +128,14 @@ def _fleet(session: load.CommandSession) -> FleetSnapshot:
 
 
 def _cluster(facts: ClusterFacts) -> list[Line]:
-    found = capacity.of_cluster(facts)
+    utilization = capacity.of_cluster(facts)
     ready = "assumed" if facts.assumed else {"Ready": "True", "NotReady": "False"}.get(facts.reach.value, "Unknown")
-    cells = [facts.name, ready, capacity.nodes_text(capacity.node_count(facts)), *capacity.cells(found, percent=True)]
+    cells = [
+        facts.name,
+        ready,
+        capacity.nodes_text(capacity.node_count(facts)),
+        *capacity.cells(utilization, percent=True),
+    ]
     item = {
         "name": facts.name,
         "state": facts.reach.value,
@@ -139,9 +144,9 @@ def _cluster(facts: ClusterFacts) -> list[Line]:
             "total": sum(node.count for node in facts.nodes),
             "ready": sum(node.count for node in facts.nodes if node.ready),
         },
-        "room": capacity.item(found),
+        "room": capacity.item(utilization),
     }
-    return [Line(facts.name, facts.name, cells, found, item)]
+    return [Line(facts.name, facts.name, cells, utilization, item)]
 
 
 def _nodes(facts: ClusterFacts) -> list[Line]:
@@ -149,11 +154,11 @@ def _nodes(facts: ClusterFacts) -> list[Line]:
 
 
 def _node(cluster: str, node: NodeFacts) -> Line:
-    found = capacity.of_node(node)
+    utilization = capacity.of_node(node)
     taints = [f"{taint.get('key', '')}:{taint.get('effect', '')}" for taint in node.taints]
     marks = [*(["cordoned"] if node.unschedulable else []), *([] if node.ready else ["not ready"]), *taints]
     name = node.name or f"{node.count} alike"
-    cells = [cluster, name, *capacity.cells(found, percent=True), " ".join(marks) or matrix.NONE]
+    cells = [cluster, name, *capacity.cells(utilization, percent=True), " ".join(marks) or matrix.NONE]
     item = {
         "cluster": cluster,
         "name": node.name,
@@ -162,14 +167,14 @@ def _node(cluster: str, node: NodeFacts) -> Line:
         "unschedulable": node.unschedulable,
         "labels": dict(node.labels),
         "taints": [dict(taint) for taint in node.taints],
-        "room": capacity.item(found),
+        "room": capacity.item(utilization),
     }
-    return Line(cluster, name, cells, found, item)
+    return Line(cluster, name, cells, utilization, item)
 
 
 def _fullness(line: Line, name: str) -> int:
-    one = (line.found or {}).get(name)
-    return -1 if one is None or one.percent is None else one.percent
+    usage = (line.utilization or {}).get(name)
+    return -1 if usage is None or usage.percent is None else usage.percent
 
 
 def _show(thing: str, lines: Sequence[Line], output: options.Output) -> None:

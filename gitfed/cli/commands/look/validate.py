@@ -106,9 +106,9 @@ def kubernetes_of(version: str | None) -> Kubernetes | None:
     """The types of a version that a user names. Raises click.BadParameter for one that is not known."""
     if version is None:
         return None
-    minor, known = minor_of(version), interpreters.KUBERNETES.minors
-    if minor is None or minor not in known:
-        raise click.BadParameter(f"{version} is not known: 1.{known[0]} to 1.{known[-1]} are")
+    minor, minors = minor_of(version), interpreters.KUBERNETES.minors
+    if minor is None or minor not in minors:
+        raise click.BadParameter(f"{version} is not known: 1.{minors[0]} to 1.{minors[-1]} are")
     return interpreters.KUBERNETES.always(minor)
 
 
@@ -117,12 +117,12 @@ def problems_of(session: load.CommandSession, base: str = "", kubernetes: Kubern
     repo = session.repo
     plan = _plan(session, kubernetes)
     at = locate.InFiles(session.read.content)
-    found = {*plan.problems, *repo.problems, *lint.check(repo, at), *plan_lint.check(repo, plan), *oddities(repo)}
-    found |= set(secret_leaks.check(repo, at))
+    problems = {*plan.problems, *repo.problems, *lint.check(repo, at), *plan_lint.check(repo, plan), *oddities(repo)}
+    problems |= set(secret_leaks.check(repo, at))
     if base:
         before = session.at(daemon_inputs.resolve(session.opened, base))
-        found |= set(plan_lint.check_change(before, repo, plan))
-    return sorted(found)
+        problems |= set(plan_lint.check_change(before, repo, plan))
+    return sorted(problems)
 
 
 def _plan(session: load.CommandSession, kubernetes: Kubernetes | None) -> Plan:
@@ -131,16 +131,18 @@ def _plan(session: load.CommandSession, kubernetes: Kubernetes | None) -> Plan:
     fleet = fleet_inputs.fleet(session.opened, repo)
     past = Decisions(answers=state_inputs.recorded_answers(session.opened, repo))
     plan = daemon_inputs.plan(session.opened, repo, fleet, past, session.now, kubernetes=kubernetes)
-    conditions = (one.scheduled.condition for one in plan.bindings.values())
+    conditions = (binding.scheduled.condition for binding in plan.bindings.values())
     unknown = {name for condition in conditions if condition is not None for name in condition.capacity_unknown_in}
     if not unknown:
         return plan
     load.note(f"the room in {formatting.some(sorted(unknown))} is not known: taken to be enough")
     parts = [
-        part for one in plan.bindings.values() for part in (one.requirements, *map(_needs, one.scheduled.components))
+        part
+        for binding in plan.bindings.values()
+        for part in (binding.requirements, *map(_needs, binding.scheduled.components))
     ]
-    asked = {name for part in parts for name in (part or {}).get("resourceRequest") or {}}
-    enough = {"allocatable": dict.fromkeys([*sorted(asked), "pods"], "1E")}
+    resources = {name for part in parts for name in (part or {}).get("resourceRequest") or {}}
+    enough = {"allocatable": dict.fromkeys([*sorted(resources), "pods"], "1E")}
     clusters = {
         name: replace(facts, resource_summary=enough) if name in unknown else facts
         for name, facts in fleet.clusters.items()
@@ -150,8 +152,8 @@ def _plan(session: load.CommandSession, kubernetes: Kubernetes | None) -> Plan:
 
 
 def _needs(component: Body) -> Body | None:
-    found: Body | None = component.get("replicaRequirements")
-    return found
+    requirements: Body | None = component.get("replicaRequirements")
+    return requirements
 
 
 def oddities(repo: RepoSnapshot) -> Iterator[Problem]:
