@@ -169,7 +169,7 @@ def write_kubeconfig(target: Path, fleet: Fleet, names: Collection[str] = ()) ->
     merged = fleet.kubeconfig()
     if names:
         for part in ("clusters", "users", "contexts"):
-            merged[part] = [one for one in merged[part] if one["name"] in names]
+            merged[part] = [entry for entry in merged[part] if entry["name"] in names]
         merged["current-context"] = merged["contexts"][0]["name"]
     files.write_atomically(target, yaml.dump(merged).encode())
 
@@ -198,10 +198,10 @@ def _order(name: str, summary: str) -> Callable[[Callable[..., int]], click.Comm
 def _running(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
     """The clusters of the fleet that takes orders."""
     try:
-        found = _fleet(ctx.params.get("kubeconfig"))
+        fleet = _fleet(ctx.params.get("kubeconfig"))
     except GitfedError:
         return []
-    return [name for name in _names(found) if name.startswith(incomplete)]
+    return [name for name in _names(fleet) if name.startswith(incomplete)]
 
 
 def _names(fleet: dict[str, Any]) -> list[str]:
@@ -269,6 +269,6 @@ def _fleet(kubeconfig: Path | None) -> dict[str, Any]:
         except (OSError, YamlError):
             continue
         if documents and isinstance(documents[0], dict) and control.port_of(documents[0]) is not None:
-            found: dict[str, Any] = documents[0]
-            return found
+            fleet: dict[str, Any] = documents[0]
+            return fleet
     raise UsageError("no kubeconfig of a running fleet", hint="--kubeconfig FILE, as gitfed sim up wrote it")
