@@ -28,23 +28,23 @@ def show(contexts: Sequence[KubeContext], arguments: Sequence[str], form: str, *
     """
     from gitfed.member_access import kubectl, tables
 
-    said = kubectl.collect(contexts, [*arguments, *_form(form, adoption=adoption)])
-    good = [one for one in said if one.code == 0]
+    results = kubectl.collect(contexts, [*arguments, *_form(form, adoption=adoption)])
+    good = [result for result in results if result.code == 0]
     if form == "name":
-        for one in good:
-            for line in one.out.splitlines():
+        for result in good:
+            for line in result.out.splitlines():
                 click.echo(plain.clean(line))
     elif form in _JSON:
-        structured.echo(_list([(one.cluster, json.loads(one.out)) for one in good]), form)
+        structured.echo(_list([(result.cluster, json.loads(result.out)) for result in good]), form)
     else:
-        for number, rows in enumerate(tables.merged((one.cluster, one.out) for one in good)):
+        for number, rows in enumerate(tables.merged((result.cluster, result.out) for result in good)):
             if number:
                 click.echo()
             for line in table.lines([[plain.clean(cell) for cell in row] for row in rows]):
                 click.echo(line)
-    for one in said:
-        _tell(one)
-    return exits.OK if len(good) == len(said) else exits.UNREACHABLE
+    for result in results:
+        _tell(result)
+    return exits.OK if len(good) == len(results) else exits.UNREACHABLE
 
 
 def follow(contexts: Sequence[KubeContext], arguments: Sequence[str], form: str) -> int:
@@ -104,15 +104,15 @@ def scope(namespace: str, everywhere: bool, selector: str = "") -> list[str]:
     return [*where, *([f"--selector={selector}"] if selector else [])]
 
 
-def _tell(said: KubectlResult) -> None:
-    for line in said.error.splitlines():
-        load.note(f"cluster {said.cluster}: {plain.clean(line)}")
+def _tell(result: KubectlResult) -> None:
+    for line in result.error.splitlines():
+        load.note(f"cluster {result.cluster}: {plain.clean(line)}")
 
 
-def _list(found: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+def _list(answers: Sequence[tuple[str, Any]]) -> dict[str, Any]:
     """Each object names its cluster, as through the door of the fleet."""
     items = []
-    for cluster, body in found:
+    for cluster, body in answers:
         for item in body.get("items", []) if body.get("kind", "").endswith("List") else [body]:
             metadata = item.get("metadata") or {}
             marks = {**(metadata.get("annotations") or {}), CACHED_FROM_CLUSTER: cluster}

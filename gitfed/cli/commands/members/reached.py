@@ -81,7 +81,7 @@ _SELECTOR = parameters.option(
 
 def members(command: Command) -> Command:
     """--clusters, --all-namespaces and --selector → `members: Members`."""
-    return gathered(command, "members", (_MEMBERS, _ALL_NAMESPACES, _SELECTOR), lambda given: Members(**given))
+    return gathered(command, "members", (_MEMBERS, _ALL_NAMESPACES, _SELECTOR), lambda values: Members(**values))
 
 
 def split(text: str) -> tuple[str, ...]:
@@ -94,7 +94,7 @@ class PassedOn(click.Command):
     kubectl's (`-nshop` has an `h`), and take away the `--` that kubectl has to see."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        ours = {name for one in self.params if isinstance(one, click.Option) for name in one.opts}
+        ours = {name for parameter in self.params if isinstance(parameter, click.Option) for name in parameter.opts}
         own: list[str] = []
         others: list[str] = []
         left = list(args)
