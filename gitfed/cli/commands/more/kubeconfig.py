@@ -124,7 +124,7 @@ def command(cluster: str, fleet: bool, admin: bool, server: options.Server | Non
     return 0
 
 
-def _sign(asked: Signed) -> tuple[str, Credential]:
+def _sign(signed: Signed) -> tuple[str, Credential]:
     """Where the hub is, and a new client certificate for it. Raises UsageError."""
     from gitfed.client.credential import Credential
     from gitfed.daemon import wiring
@@ -133,17 +133,21 @@ def _sign(asked: Signed) -> tuple[str, Credential]:
     from gitfed.model import agent_identity
     from gitfed.model.declared.access import MASTERS
 
-    user, groups = asked.user, asked.groups
-    if not 0 < asked.life <= timedelta(days=365).total_seconds():
+    user, groups = signed.user, signed.groups
+    if not 0 < signed.life <= timedelta(days=365).total_seconds():
         raise click.UsageError("--life is at most a year")
-    if not user or len(user) > certificates.LONGEST_NAME or any(len(one) > certificates.LONGEST_NAME for one in groups):
+    if (
+        not user
+        or len(user) > certificates.LONGEST_NAME
+        or any(len(group) > certificates.LONGEST_NAME for group in groups)
+    ):
         raise click.UsageError(f"a name has 1 to {certificates.LONGEST_NAME} characters")
-    if any(one.startswith(agent_identity.RESERVED) for one in (user, *groups)):
+    if any(name.startswith(agent_identity.RESERVED) for name in (user, *groups)):
         raise click.UsageError(f"names that begin with {agent_identity.RESERVED} are for agents: gitfed token create")
     if MASTERS in groups:
         raise click.UsageError(f"no certificate gets the group {MASTERS}: a cluster would let its user do anything")
-    folder = assembly.folder(wiring.DaemonOptions(repo=asked.repo, data_dir=asked.data_dir))
-    server = asked.hub_url.rstrip("/") or assembly.written_url(folder)
+    folder = assembly.folder(wiring.DaemonOptions(repo=signed.repo, data_dir=signed.data_dir))
+    server = signed.hub_url.rstrip("/") or assembly.written_url(folder)
     if not (folder / "ca.crt").exists():
         raise UsageError(
             f"no hub has run with the data folder {folder.parent}",
@@ -155,5 +159,5 @@ def _sign(asked: Signed) -> tuple[str, Credential]:
             hint="start it with --hub-url https://localhost:PORT, or on another address",
         )
     authority = certificates.Authority.open(folder)
-    pair = authority.client(user, groups, timedelta(seconds=asked.life))
+    pair = authority.client(user, groups, timedelta(seconds=signed.life))
     return server, Credential(authority.certificate, pair.certificate, pair.key)

@@ -12,9 +12,9 @@ from gitfed.errors import UsageError
 
 @click.command("schema")
 @click.argument("kind", metavar="[KIND]", default="", shell_complete=complete.declared)
-@parameters.option("--all", "every", shared=False, is_flag=True, help="One schema for all kinds, for an editor.")
+@parameters.option("--all", "all_kinds", shared=False, is_flag=True, help="One schema for all kinds, for an editor.")
 @options.output("json", "yaml", "name")
-def command(kind: str, every: bool, output: options.Output) -> int:
+def command(kind: str, all_kinds: bool, output: options.Output) -> int:
     """Print the JSON Schema of a declared kind; without KIND, the names of all.
 
     An editor that knows YAML schemas completes and checks policies with it.
@@ -29,7 +29,7 @@ def command(kind: str, every: bool, output: options.Output) -> int:
     """
     from gitfed.model import schema
 
-    if every:
+    if all_kinds:
         if kind:
             raise UsageError("--all is about every kind", hint="leave out KIND")
         structured.echo(schema.of_all(), "json" if output.format == "name" else output.format)
@@ -39,11 +39,11 @@ def command(kind: str, every: bool, output: options.Output) -> int:
         for name in names:
             click.echo(name)
         return 0
-    found = next((name for name in names if name.lower() == kind.lower()), None)
-    if found is None:
+    declared_kind = next((name for name in names if name.lower() == kind.lower()), None)
+    if declared_kind is None:
         raise UsageError(f"no schema of {kind!r}{meant(kind, names)}", hint="gitfed schema lists the kinds")
     if output.format == "name":
-        click.echo(found)
+        click.echo(declared_kind)
     else:
-        structured.echo(schema.of_kind(found), output.format)
+        structured.echo(schema.of_kind(declared_kind), output.format)
     return 0
