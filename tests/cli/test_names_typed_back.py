@@ -145,7 +145,7 @@ def test_a_notification_is_called_as_a_plan_calls_it(fleet: Path) -> None:
 @pytest.mark.parametrize("form", OBJECTS, ids=" ".join)
 def test_every_form_of_an_object_is_understood_by_promote(form: tuple[str, ...]) -> None:
     namespace = form[2] if len(form) > 1 else ""
-    readings = promote._asked(form[:1], namespace)
+    readings = promote._readings(form[:1], namespace)
     (found,) = [one for one in readings if names.is_kind(one.kind, "apps", "Deployment", "deployments")]
     assert (found.namespace, found.name) == ("shop", "web")
 
@@ -155,4 +155,4 @@ def test_what_names_no_object_is_refused_by_promote(words: tuple[str, ...]) -> N
     from gitfed.errors import UsageError
 
     with pytest.raises(UsageError, match="does not name an object"):
-        promote._asked(words, "")
+        promote._readings(words, "")

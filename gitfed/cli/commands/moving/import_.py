@@ -62,7 +62,7 @@ class Taking:
 
 def _taking(command: Command) -> Command:
     """--into, --with-secrets and --all-findings → `taking: Taking`."""
-    return gathered(command, "taking", _TAKING, lambda given: Taking(**given))
+    return gathered(command, "taking", _TAKING, lambda values: Taking(**values))
 
 
 def _control_plane(command: Command) -> Command:
@@ -71,7 +71,7 @@ def _control_plane(command: Command) -> Command:
         command,
         "way",
         _CONTROL_PLANE,
-        lambda given: KubeconfigContext(given["karmada_kubeconfig"], given["karmada_context"]),
+        lambda values: KubeconfigContext(values["karmada_kubeconfig"], values["karmada_context"]),
     )
 
 
@@ -233,14 +233,14 @@ def _everything(
         async with cluster_session.opened(checkout, name, way, credentials) as session:
             return await everything.read(session, namespaces=namespaces, count=count)
 
-    found = asyncio.run(read())
-    if found.unread:
+    contents = asyncio.run(read())
+    if contents.unread:
         raise errors.ClusterError(
-            f"cluster {name}: not everything could be read: {'; '.join(found.unread)}",
+            f"cluster {name}: not everything could be read: {'; '.join(contents.unread)}",
             cluster=name,
             hint="an import with holes would look complete: nothing was written",
         )
-    return found.bodies
+    return contents.bodies
 
 
 def _documents(paths: Sequence[Path]) -> list[Body]:
@@ -249,17 +249,23 @@ def _documents(paths: Sequence[Path]) -> list[Body]:
     from gitfed.text import yaml
     from gitfed.text.construct import YamlError
 
-    found: list[Body] = []
+    bodies: list[Body] = []
     for path in counting.each(list(_files(paths)), "files of the export read", progress.of_command().count):
         try:
-            for one in yaml.load_all(path.read_bytes()):
-                items = one.get("items") if isinstance(one, dict) and str(one.get("kind")).endswith("List") else None
-                found += [body for body in (items if isinstance(items, list) else [one]) if isinstance(body, dict)]
+            for document in yaml.load_all(path.read_bytes()):
+                items = (
+                    document.get("items")
+                    if isinstance(document, dict) and str(document.get("kind")).endswith("List")
+                    else None
+                )
+                bodies += [
+                    body for body in (items if isinstance(items, list) else [document]) if isinstance(body, dict)
+                ]
         except (YamlError, OSError) as error:
             raise InputError(f"{plain.clean(str(path))}: {plain.clean(str(error))}") from error
-    if not found:
+    if not bodies:
         raise UsageError("the export holds no objects", hint="name files of YAML or JSON, or folders of them")
-    return found
+    return bodies
 
 
 def _files(paths: Sequence[Path]) -> Iterator[Path]:
@@ -268,7 +274,7 @@ def _files(paths: Sequence[Path]) -> Iterator[Path]:
             yield path
             continue
         yield from (
-            one for one in sorted(path.rglob("*")) if one.suffix in (".yaml", ".yml", ".json") and one.is_file()
+            file for file in sorted(path.rglob("*")) if file.suffix in (".yaml", ".yml", ".json") and file.is_file()
         )
 
 
@@ -302,10 +308,10 @@ def _report(imported: Imported, all_findings: bool) -> None:
     click.echo("\n".join(table.lines([(kind, str(count)) for kind, count in sorted(counts.items())], indent=2)))
     by_code: dict[str, list[str]] = {}
     hints: dict[str, str] = {}
-    for one in imported.findings:
-        by_code.setdefault(one.code, []).append(f"{one.subject}: {one.message}")
-        if one.hint:
-            hints.setdefault(one.code, one.hint)
+    for finding in imported.findings:
+        by_code.setdefault(finding.code, []).append(f"{finding.subject}: {finding.message}")
+        if finding.hint:
+            hints.setdefault(finding.code, finding.hint)
     for code, lines in by_code.items():
         click.echo(f"{code} ({len(lines)})")
         shown = lines if all_findings else lines[:_MOST]

@@ -107,19 +107,19 @@ def command(
 
     checkout = desired.open_checkout(writing.repo)
     checkout.cluster(cluster)
-    asked = _asked(promoted.words, promoted.namespace)
-    resource, bodies = asyncio.run(_read(checkout, asked, cluster, promoted.dependencies, credentials))
+    readings = _readings(promoted.words, promoted.namespace)
+    resource, bodies = asyncio.run(_read(checkout, readings, cluster, promoted.dependencies, credentials))
     namespace, name = str(bodies[0]["metadata"].get("namespace") or ""), str(bodies[0]["metadata"]["name"])
     where = f"{namespace}/{name}" if resource.namespaced else name
-    said = f'Resource "{resource.plural}.{_group_version(resource)}"({where})'
+    subject = f'Resource "{resource.plural}.{_group_version(resource)}"({where})'
     if reason := template.why_not(bodies[0]):
-        raise UsageError(f"{said} is nothing that a person wrote ({reason})", hint="promote what it was made from")
-    known = {(key.group, key.kind, key.namespace, key.name) for key in checkout.repo.manifests}
-    if _key(bodies[0]) in known:
-        load.note(f"{said} is in the repository already; nothing was done")
+        raise UsageError(f"{subject} is nothing that a person wrote ({reason})", hint="promote what it was made from")
+    declared = {(key.group, key.kind, key.namespace, key.name) for key in checkout.repo.manifests}
+    if _key(bodies[0]) in declared:
+        load.note(f"{subject} is in the repository already; nothing was done")
         return 0
     templates, findings = member.templates_of(
-        [body for body in bodies if _key(body) not in known], with_secrets=bodies[0]["kind"] == "Secret"
+        [body for body in bodies if _key(body) not in declared], with_secrets=bodies[0]["kind"] == "Secret"
     )
     for finding in findings:
         load.note(f"{finding.subject} is left out: {finding.message}")
@@ -130,7 +130,8 @@ def command(
             path, metadata = layout.path_of(made_policy), made_policy["metadata"]
             place = (made_policy["kind"], metadata.get("namespace", ""), metadata["name"])
             exists = any(
-                (one.kind, one.metadata.namespace, one.metadata.name) == place for one in checkout.repo.propagation
+                (declared_policy.kind, declared_policy.metadata.namespace, declared_policy.metadata.name) == place
+                for declared_policy in checkout.repo.propagation
             )
             if exists or checkout.text(path) is not None:
                 raise UsageError(
@@ -142,23 +143,23 @@ def command(
     if shown:
         click.echo(emit.dump_many([body for bodies in files.values() for body in bodies]), nl=False)
         return 0
-    for path, found in files.items():
+    for path, documents in files.items():
         if checkout.text(path) is not None:
             raise UsageError(f"{path} exists already; nothing was written", hint="choose another folder with --into")
-        checkout.put(path, emit.dump_many(found))
+        checkout.put(path, emit.dump_many(documents))
     desired.finish(checkout, f"Promote {where} of {cluster}", writing)
-    click.echo(f"{plain.clean(said)} is promoted successfully", err=bool(writing.dry_run))
+    click.echo(f"{plain.clean(subject)} is promoted successfully", err=bool(writing.dry_run))
     return 0
 
 
 async def _read(
     checkout: desired.Checkout,
-    asked: Sequence[_Asked],
+    readings: Sequence[_Reading],
     cluster: str,
     dependencies: bool,
     credentials: options.Credentials,
 ) -> tuple[Resource, list[Body]]:
-    """The object, and after it what it refers to as far as it is there. `asked`: readings of what a person typed; the
+    """The object, and after it what it refers to as far as it is there. `readings`: of what a person typed; the
     first whose kind the cluster serves counts."""
     from gitfed import errors
     from gitfed.edges.kube.discovery import Discovery
@@ -167,18 +168,20 @@ async def _read(
     way = cluster_session.KubeconfigContext()
     async with cluster_session.opened(checkout, cluster, way, credentials) as session:
         discovery = Discovery(session)
-        resource, (_, namespace, name) = await _resource(discovery, asked, cluster)
+        resource, (_, namespace, name) = await _resource(discovery, readings, cluster)
         try:
             body = await session.json("GET", resource.path(namespace, name))
         except errors.ObjectNotFound as error:
             raise NotThere(f"cluster {cluster} has no {resource.kind} {name}", hint="check -n and the name") from error
         bodies: list[Body] = [body]
         if dependencies:
-            for one in _dependencies(body):
-                api_version, metadata = str(one["apiVersion"]), one["metadata"]
-                found = await discovery.resource(Kind(api_version.rpartition("/")[0], str(one["kind"])), api_version)
+            for dependency in _dependencies(body):
+                api_version, metadata = str(dependency["apiVersion"]), dependency["metadata"]
+                needed_resource = await discovery.resource(
+                    Kind(api_version.rpartition("/")[0], str(dependency["kind"])), api_version
+                )
                 bodies += await _if_there(
-                    session, found.path(str(metadata.get("namespace") or ""), str(metadata["name"]))
+                    session, needed_resource.path(str(metadata.get("namespace") or ""), str(metadata["name"]))
                 )
         return resource, bodies
 
@@ -192,7 +195,7 @@ async def _if_there(session: Session, path: str) -> list[Body]:
         return []
 
 
-class _Asked(NamedTuple):
+class _Reading(NamedTuple):
     """One reading of what a person typed."""
 
     kind: str
@@ -200,36 +203,37 @@ class _Asked(NamedTuple):
     name: str
 
 
-def _asked(words: Sequence[str], namespace: str) -> list[_Asked]:
+def _readings(words: Sequence[str], namespace: str) -> list[_Reading]:
     """`KIND NAME`, `KIND/[NS/]NAME`, or `NS/KIND/NAME` as objects are shown. Raises UsageError."""
     usual = namespace or "default"
     if len(words) == 2 and not any("/" in word for word in words):
-        return [_Asked(words[0], usual, words[1])]
+        return [_Reading(words[0], usual, words[1])]
     parts = words[0].split("/")
     if len(words) != 1 or len(parts) not in (2, 3) or not all(parts):
         raise UsageError(
             f"{' '.join(words)!r} does not name an object", hint="KIND NAME or KIND/[NS/]NAME, e.g. deploy/shop/web"
         )
     if len(parts) == 2:
-        return [_Asked(parts[0], usual, parts[1])]
-    return [_Asked(parts[0], parts[1], parts[2]), _Asked(parts[1], parts[0], parts[2])]
+        return [_Reading(parts[0], usual, parts[1])]
+    return [_Reading(parts[0], parts[1], parts[2]), _Reading(parts[1], parts[0], parts[2])]
 
 
-async def _resource(discovery: Discovery, asked: Sequence[_Asked], cluster: str) -> tuple[Resource, _Asked]:
+async def _resource(discovery: Discovery, readings: Sequence[_Reading], cluster: str) -> tuple[Resource, _Reading]:
     """By kind, plural or short name, or one of them with its group. Raises UsageError."""
-    found, _ = await discovery.preferred()
-    for reading in asked:
+    resources, _ = await discovery.preferred()
+    for reading in readings:
         fitting = [
-            one
-            for one in found
-            if one.kind != "Event" and names.is_kind(reading.kind, _group(one), one.kind, one.plural)
+            resource
+            for resource in resources
+            if resource.kind != "Event"
+            and names.is_kind(reading.kind, _group(resource), resource.kind, resource.plural)
         ]
-        if len({_group(one) for one in fitting}) > 1:
-            listed = ", ".join(sorted(f"{one.plural}.{_group(one)}" for one in fitting))
+        if len({_group(resource) for resource in fitting}) > 1:
+            listed = ", ".join(sorted(f"{resource.plural}.{_group(resource)}" for resource in fitting))
             raise UsageError(f"{reading.kind} may mean {listed}", hint="write the group too")
         if fitting:
             return fitting[0], reading
-    raise UsageError(f"cluster {cluster} serves no kind {asked[0].kind!r}", hint="write it as kind or kind.group")
+    raise UsageError(f"cluster {cluster} serves no kind {readings[0].kind!r}", hint="write it as kind or kind.group")
 
 
 def _dependencies(body: Body) -> list[Body]:
@@ -240,12 +244,12 @@ def _dependencies(body: Body) -> list[Body]:
     value = getattr(answer, "value", ())
     return [
         {
-            "apiVersion": one["apiVersion"],
-            "kind": one["kind"],
-            "metadata": {"name": one["name"], "namespace": one.get("namespace") or ""},
+            "apiVersion": reference["apiVersion"],
+            "kind": reference["kind"],
+            "metadata": {"name": reference["name"], "namespace": reference.get("namespace") or ""},
         }
-        for one in value or ()
-        if one.get("name")
+        for reference in value or ()
+        if reference.get("name")
     ]
 
 
