@@ -77,12 +77,12 @@ class HubConnection:
         self._check(answer, request, "application/json")
         content = self._content(answer)
         try:
-            found = json.loads(content)
+            document = json.loads(content)
         except (ValueError, RecursionError):
             raise HubError(f"the hub at {self.server}: its answer is no JSON", status=answer.status) from None
-        if not isinstance(found, dict):
+        if not isinstance(document, dict):
             raise HubError(f"the hub at {self.server}: its answer is no JSON object", status=answer.status)
-        return found
+        return document
 
     def _request(
         self, method: str, path: str, parameters: Parameters, body: Mapping[str, Any] | None, headers: Mapping[str, str]

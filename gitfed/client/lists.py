@@ -96,46 +96,46 @@ def gate_list(hub: HubConnection) -> gates.GateList:
 
 
 def explanation(hub: HubConnection, what: str, namespace: str = "", cluster: str = "") -> explanations.ExplanationView:
-    asked = _List(
+    list_type = _List(
         f"/explain/{urllib.parse.quote(what)}",
         explanations.SCHEMA,
         explanations.ExplanationView,
         ("namespace", "cluster"),
     )
-    return cast(explanations.ExplanationView, _get(hub, asked, _filters(asked, namespace, cluster)))
+    return cast(explanations.ExplanationView, _get(hub, list_type, _filters(list_type, namespace, cluster)))
 
 
-def _filters(asked: _List, namespace: str, cluster: str) -> list[tuple[str, str]]:
-    given = {"namespace": namespace, "cluster": cluster}
-    return [(name, given[name]) for name in asked.filters if given[name]]
+def _filters(list_type: _List, namespace: str, cluster: str) -> list[tuple[str, str]]:
+    values = {"namespace": namespace, "cluster": cluster}
+    return [(name, values[name]) for name in list_type.filters if values[name]]
 
 
 def _pages(
-    hub: HubConnection, asked: _List, filters: list[tuple[str, str]], *, limited: bool = True
+    hub: HubConnection, list_type: _List, filters: list[tuple[str, str]], *, limited: bool = True
 ) -> list[Mapping[str, Any]]:
-    pages = [_get(hub, asked, [*filters, *((("limit", _PAGE),) if limited else ())])]
+    pages = [_get(hub, list_type, [*filters, *((("limit", _PAGE),) if limited else ())])]
     while following := pages[-1].get("next"):
         if len(pages) >= _MOST_PAGES:
             raise HubError(f"the hub at {hub.server}: its list does not end")
-        pages.append(_get(hub, asked, [*filters, ("limit", _PAGE), ("continue", following)]))
+        pages.append(_get(hub, list_type, [*filters, ("limit", _PAGE), ("continue", following)]))
     return pages
 
 
-def _get(hub: HubConnection, asked: _List, parameters: list[tuple[str, str]]) -> Mapping[str, Any]:
-    answer = hub.get(asked.path, parameters)
-    if asked.before and isinstance(listed := answer.get("items"), list):
-        answer["items"] = [{**asked.before, **item} if isinstance(item, dict) else item for item in listed]
-    check(hub, answer, asked.schema, asked.answer)
+def _get(hub: HubConnection, list_type: _List, parameters: list[tuple[str, str]]) -> Mapping[str, Any]:
+    answer = hub.get(list_type.path, parameters)
+    if list_type.before and isinstance(listed := answer.get("items"), list):
+        answer["items"] = [{**list_type.before, **item} if isinstance(item, dict) else item for item in listed]
+    check(hub, answer, list_type.schema, list_type.answer)
     return answer
 
 
 def check(hub: HubConnection, body: Mapping[str, Any], schema: str, answer: Any) -> None:
     """Raises HubError unless the answer has the schema and the type that were asked for."""
     where, hint = f"the hub at {hub.server}", "it is a gitfed of another version than this one"
-    given = body.get("schema")
-    if given != schema:
-        said = f"answers {given[:64]!r}" if isinstance(given, str) else "does not say what it answers"
-        raise HubError(f"{where} {said}, where {schema} was asked for", hint=hint)
+    answered = body.get("schema")
+    if answered != schema:
+        complaint = f"answers {answered[:64]!r}" if isinstance(answered, str) else "does not say what it answers"
+        raise HubError(f"{where} {complaint}, where {schema} was asked for", hint=hint)
     try:
         TypeAdapter(answer).validate_python(body)
     except ValidationError as error:

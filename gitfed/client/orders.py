@@ -16,8 +16,8 @@ def suspend(
     hub: HubConnection, what: str, *, namespace: str = "", reason: str = "", scheduling: bool = False
 ) -> SuspensionView:
     """These all raise HubError, HubUnreachable, NotThere, UsageError."""
-    given = _give(hub, "suspend", what=what, namespace=namespace, reason=reason, scheduling=scheduling)
-    suspensions = given.get("suspensions") or []
+    answer = _give(hub, "suspend", what=what, namespace=namespace, reason=reason, scheduling=scheduling)
+    suspensions = answer.get("suspensions") or []
     if len(suspensions) != 1:
         raise HubError(f"the hub at {hub.server} does not say what is suspended")
     return suspensions[0]
@@ -34,10 +34,10 @@ def reconcile(hub: HubConnection, what: Sequence[str], *, namespace: str = "") -
 
 
 def approve(hub: HubConnection, what: str) -> Approved:
-    given = _give(hub, "approve", what=what)
-    if "approved" not in given:
+    answer = _give(hub, "approve", what=what)
+    if "approved" not in answer:
         raise HubError(f"the hub at {hub.server} does not say what is approved")
-    return given["approved"]
+    return answer["approved"]
 
 
 def _give(hub: HubConnection, order: str, **body: Any) -> OrderView:
