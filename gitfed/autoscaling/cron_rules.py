@@ -66,14 +66,14 @@ def coming(declared: CronFederatedHPA, record: AutoscalerRecord | None) -> Itera
 
 def _awaited(rule: CronRule, recorded: RuleRecord | None, now: datetime) -> RuleRecord:
     """The rule with the time that is waited for, which is found anew for a rule that is another one now."""
-    said = rule.as_json()
-    if recorded is not None and recorded.rule == said:
+    written = rule.as_json()
+    if recorded is not None and recorded.rule == written:
         return recorded
     time = None if rule.suspend else cron.next_run(rule.schedule, rule.time_zone or "", now)
-    past = recorded or RuleRecord(rule.name, said, None)
+    past = recorded or RuleRecord(rule.name, written, None)
     return RuleRecord(
         rule.name,
-        said,
+        written,
         time,
         past.successful[: rule.successful_history_limit],
         past.failed[: rule.failed_history_limit],

@@ -58,7 +58,7 @@ def step(repo: RepoSnapshot, recorded: RecordedScaling, why_not: WhyNot, now: da
     rivals = _rivals(repo)
     problems: list[Problem] = []
     after: dict[ObjectKey, AutoscalerRecord] = {}
-    said: list[str] = []
+    messages: list[str] = []
     for autoscaler in repo.cron_autoscalers:
         refused = _refused(autoscaler, repo, rivals, why_not)
         if refused is not None:
@@ -67,7 +67,7 @@ def step(repo: RepoSnapshot, recorded: RecordedScaling, why_not: WhyNot, now: da
         record = cron_rules.advance(autoscaler, past, now, refused.message if refused else "") if is_recorded else past
         if record is not None:
             after[autoscaler.key] = record
-            said += _news(past, record, now)
+            messages += _news(past, record, now)
     declared = {autoscaler.key for autoscaler in repo.federated_autoscalers}
     inner = _inner(repo) if repo.federated_autoscalers else {}
     for hpa in repo.federated_autoscalers:
@@ -78,7 +78,7 @@ def step(repo: RepoSnapshot, recorded: RecordedScaling, why_not: WhyNot, now: da
         record = past if refused or not is_recorded else recorded.looks.get(hpa.key, past)
         if record is not None and record.target == hpa.target:
             after[hpa.key] = record
-            said += _rescaled(past, record)
+            messages += _rescaled(past, record)
             refused = refused or _rival_told(hpa, record)
         if refused is not None:
             problems.append(refused)
@@ -87,13 +87,13 @@ def step(repo: RepoSnapshot, recorded: RecordedScaling, why_not: WhyNot, now: da
             after[key] = record  # its file cannot be read: what it decided stands
         elif key not in after and (key not in declared or record.decided is not None):
             gone = "has another target" if key in declared else "is gone"
-            said.append(f"{key} {gone}: {record.target} gets what its template says")
+            messages.append(f"{key} {gone}: {record.target} gets what its template says")
     same = len(after) == len(records) and all(records.get(key) is record for key, record in after.items())
     later = [record.next for record in after.values() if record.next is not None] if is_recorded else []
     return ScalingStep(
         records if same else dict(sorted(after.items())),
         dict(_totals(after)),
-        tuple(said),
+        tuple(messages),
         tuple(problems),
         min(later, default=None),
     )
@@ -115,7 +115,7 @@ def _rivals(repo: RepoSnapshot) -> Mapping[ObjectKey, list[Autoscaler]]:
     by_target: dict[ObjectKey, list[Autoscaler]] = {}
     for autoscaler in repo.autoscalers:
         by_target.setdefault(autoscaler.target, []).append(autoscaler)
-    return {target: those for target, those in by_target.items() if len(those) > 1}
+    return {target: autoscalers for target, autoscalers in by_target.items() if len(autoscalers) > 1}
 
 
 def _refused(
@@ -199,8 +199,12 @@ def _rescaled(past: AutoscalerRecord | None, record: AutoscalerRecord) -> Iterat
 
 def _near(target: ObjectKey, repo: RepoSnapshot) -> str:
     """The object that may be meant: of another kind, or with a name that is nearly the same."""
-    here = [key for key in repo.manifests if key.namespace == target.namespace]
-    alike = [key for key in here if key.name == target.name and key.kind in (target.kind, "Deployment", "StatefulSet")]
+    same_namespace = [key for key in repo.manifests if key.namespace == target.namespace]
+    alike = [
+        key
+        for key in same_namespace
+        if key.name == target.name and key.kind in (target.kind, "Deployment", "StatefulSet")
+    ]
     if alike:
         return f"did you mean {alike[0]}?"
     elsewhere = [key for key in repo.manifests if key[:2] == target[:2] and key.name == target.name]
