@@ -184,9 +184,9 @@ class Orders:
                 book.opened.repository.close()
 
         async with self._one:
-            given = await asyncio.to_thread(give)
+            outcome = await asyncio.to_thread(give)
         engine.source_changed()
-        return given
+        return outcome
 
 
 def giver(request: web.Request) -> Giver:
@@ -206,9 +206,9 @@ async def ordered_by(
     routes.audited(request, operation=request.path.rpartition("/")[2], of=what[:256])
     if orders is None:
         raise NotLeading("this gitfed does not lead, so it takes no orders", hint="ask the one that does")
-    given = await give(orders, giver(request))
-    routes.audited(request, of=" ".join(given["of"])[:1024])
-    return given
+    order = await give(orders, giver(request))
+    routes.audited(request, of=" ".join(order["of"])[:1024])
+    return order
 
 
 def book_of(options: wiring.DaemonOptions) -> Callable[[RepoSnapshot], OrderBook]:

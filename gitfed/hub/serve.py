@@ -89,8 +89,8 @@ async def run(
 
             if options.leader is None:
                 with contextlib.suppress(errors.SourceError):  # no repository: said in a moment
-                    for other in stack.enter_context(locks.sign(wiring.signs(options))):
-                        log.warning("another gitfed follows this repository: who came last leads", extra={"pid": other})
+                    for pid in stack.enter_context(locks.sign(wiring.signs(options))):
+                        log.warning("another gitfed follows this repository: who came last leads", extra={"pid": pid})
                 following = asyncio.create_task(follow())
             else:
                 following = asyncio.create_task(_lead(options, options.leader, stop, running, follow))
@@ -215,7 +215,7 @@ async def _persist(
 
     A repository that is not there yet (a remote that is down, a branch without a commit) is waited for.
     """
-    said = ""
+    reported = ""
     while not stop.done():
         readers: list[Reader] = []
         making = asyncio.create_task(asyncio.to_thread(make, readers.append))
@@ -228,16 +228,16 @@ async def _persist(
         try:
             return await making
         except (errors.SourceUnreachable, errors.RevisionNotFound, errors.CloneUnwritable) as error:
-            if str(error) != said:
+            if str(error) != reported:
                 log.error("the repository cannot be read", extra={"error": str(error)})
-            said = str(error)
+            reported = str(error)
         except errors.GitfedError:
             raise
         except Exception as error:  # noqa: BLE001
             unforeseen = errors.Unforeseen.of(error)
-            if str(unforeseen) != said:
+            if str(unforeseen) != reported:
                 log.error("the daemon cannot begin", extra={"error": unforeseen.message, "trace": unforeseen.trace})
-            said = str(unforeseen)
+            reported = str(unforeseen)
         await asyncio.wait({stop}, timeout=_RETRY)
     return None
 

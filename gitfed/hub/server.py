@@ -310,11 +310,11 @@ async def _cross_site(request: web.Request, session: BrowserSession | None) -> s
         return "a page of another site sent this"
     if session is None:
         return ""
-    given = request.headers.get("X-CSRF-Token")
-    if given is None and request.content_type == "application/x-www-form-urlencoded":
+    repeated = request.headers.get("X-CSRF-Token")
+    if repeated is None and request.content_type == "application/x-www-form-urlencoded":
         field = (await request_shape.form(request)).get("csrf")
-        given = field if isinstance(field, str) else None
-    if given is None or not hmac.compare_digest(given.encode(), session.csrf.encode()):
+        repeated = field if isinstance(field, str) else None
+    if repeated is None or not hmac.compare_digest(repeated.encode(), session.csrf.encode()):
         return "the form is too old: load the page again"
     return ""
 

@@ -83,17 +83,17 @@ class TlsIdentity:
 
     async def keep_fresh(self) -> None:
         """A service: a mounted Secret changes when its certificate is renewed."""
-        said = ""
+        reported = ""
         while True:
             await asyncio.sleep(_LOOK)
             try:
                 if self.renew():
                     log.info("the hub's certificate was renewed")
-                said = ""
+                reported = ""
             except UsageError as error:
-                if error.message != said:
+                if error.message != reported:
                     log.error("the hub's new certificate cannot be used", extra={"error": error.message})
-                said = error.message
+                reported = error.message
 
 
 def _small_buffers() -> None:
@@ -105,5 +105,5 @@ def _small_buffers() -> None:
 def _names(options: HubOptions) -> list[str]:
     host = urlsplit(options.url).hostname if options.url else None
     own = socket.gethostname()
-    given = [] if options.host in EVERYWHERE else [options.host]
-    return list(dict.fromkeys([*([host] if host else []), *given, own, "localhost", "127.0.0.1", "::1"]))
+    hosts = [] if options.host in EVERYWHERE else [options.host]
+    return list(dict.fromkeys([*([host] if host else []), *hosts, own, "localhost", "127.0.0.1", "::1"]))

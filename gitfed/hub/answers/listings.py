@@ -241,14 +241,17 @@ def policy_list(moment: Moment, sight: Sight, query: Query) -> policies.PolicyLi
 
 def quota_list(moment: Moment, sight: Sight, query: Query) -> quotas.QuotaList:
     """Those of a namespace that the caller sees everywhere: a quota counts all of it."""
-    every = quotas.items(moment.repo, moment.facts, moment.plan, query.namespace, query.cluster)
-    return {"schema": quotas.SCHEMA, "items": [view for view in every if sight.whole(view["metadata"]["namespace"])]}
+    all_quotas = quotas.items(moment.repo, moment.facts, moment.plan, query.namespace, query.cluster)
+    return {
+        "schema": quotas.SCHEMA,
+        "items": [view for view in all_quotas if sight.whole(view["metadata"]["namespace"])],
+    }
 
 
 def autoscaler_list(moment: Moment, sight: Sight, query: Query) -> autoscalers.AutoscalerList:
     """Those of a namespace that the caller sees everywhere: they decide for the whole fleet."""
-    every = autoscalers.items(moment.repo, moment.plan, query.namespace)
-    return {"schema": autoscalers.SCHEMA, "items": [view for view in every if sight.whole(view["namespace"])]}
+    all_autoscalers = autoscalers.items(moment.repo, moment.plan, query.namespace)
+    return {"schema": autoscalers.SCHEMA, "items": [view for view in all_autoscalers if sight.whole(view["namespace"])]}
 
 
 def service_list(moment: Moment, sight: Sight, query: Query) -> services.ServiceList:
@@ -256,8 +259,8 @@ def service_list(moment: Moment, sight: Sight, query: Query) -> services.Service
     wanted = services.targets(moment.repo, moment.plan)
     live = {key: moment.copies(key) for key in wanted} if moment.engine is not None else None
     observed = services.Observed(moment.facts, live, moment.endpoints)
-    every = services.items(moment.repo, moment.plan, observed, query.namespace)
-    items = [view for view in every if services.concerns(view, query.cluster) and sight.whole(view["namespace"])]
+    all_services = services.items(moment.repo, moment.plan, observed, query.namespace)
+    items = [view for view in all_services if services.concerns(view, query.cluster) and sight.whole(view["namespace"])]
     return {"schema": services.SCHEMA, "items": items}
 
 

@@ -117,10 +117,10 @@ async def _take(hub: Hub, operation: OrderEndpoint, form: TypeAdapter[Any], requ
         body = form.validate_python(orjson.loads(await request.read()), strict=True)
     except ValueError as error:
         return refusal.answer(request, 400, _why(error))
-    given = await ordered_by(
+    order = await ordered_by(
         request, hub.orders, str(body.get("what", "all")), lambda orders, giver: operation.give(orders, giver, body)
     )
-    return web.Response(status=202, body=written.json_bytes(given), headers={"Content-Type": reading.JSON})
+    return web.Response(status=202, body=written.json_bytes(order), headers={"Content-Type": reading.JSON})
 
 
 def _why(error: ValueError) -> str:

@@ -32,16 +32,16 @@ class Reading:
     async def _read(self, request: web.Request, resource: Resource) -> web.StreamResponse:
         if not takes(request, JSON, _TAKEN):
             return refusal.answer(request, 406, f"only {JSON} is answered here")
-        given = {name: request.query.getall(name) for name in dict.fromkeys(request.query)}
-        asked = resources.asked(resource, given, request.match_info.get("object", ""))
+        raw_parameters = {name: request.query.getall(name) for name in dict.fromkeys(request.query)}
+        requested = resources.asked(resource, raw_parameters, request.match_info.get("object", ""))
         moment, rights = self._desk.now(), routes.rights(request)
         if moment is None:
             return refusal.answer(request, 503, "no commit was planned yet", {"Retry-After": "5"})
 
         def form() -> bytes:
-            return written.json_bytes(resource.form(moment, self._desk.sight(rights, moment), asked))
+            return written.json_bytes(resource.form(moment, self._desk.sight(rights, moment), requested))
 
-        answer = await self._desk.answer((resource.name, asked, rights), form, heavy=resource.heavy)
+        answer = await self._desk.answer((resource.name, requested, rights), form, heavy=resource.heavy)
         return sent(request, answer, JSON)
 
 

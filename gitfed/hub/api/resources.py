@@ -85,16 +85,17 @@ OBJECT = Parameter("object", "`KIND/NAMESPACE/NAME`, as on the command line: `de
 PAGED = (LIMIT, CONTINUE)
 
 
-def _key(moment: Moment, sight: Sight, asked: RequestParameters) -> ObjectKey:
-    return single.key_of(moment, sight, asked.object, asked.query.namespace)
+def _key(moment: Moment, sight: Sight, requested: RequestParameters) -> ObjectKey:
+    return single.key_of(moment, sight, requested.object, requested.query.namespace)
 
 
-def _perhaps(moment: Moment, sight: Sight, asked: RequestParameters) -> ObjectKey | None:
-    return _key(moment, sight, asked) if asked.object else None
+def _perhaps(moment: Moment, sight: Sight, requested: RequestParameters) -> ObjectKey | None:
+    return _key(moment, sight, requested) if requested.object else None
 
 
-def _events(moment: Moment, sight: Sight, asked: RequestParameters) -> history.EventList:
-    events, query = timeline.events(moment, sight, _perhaps(moment, sight, asked), commits=history.COMMITS), asked.query
+def _events(moment: Moment, sight: Sight, requested: RequestParameters) -> history.EventList:
+    query = requested.query
+    events = timeline.events(moment, sight, _perhaps(moment, sight, requested), commits=history.COMMITS)
     return {
         **events,
         "items": [
@@ -111,7 +112,7 @@ ALL: tuple[Resource, ...] = (
         "/clusters",
         "The members of the fleet.",
         clusters.ClusterList,
-        lambda moment, sight, asked: listings.cluster_list(moment, sight, asked.query),
+        lambda moment, sight, requested: listings.cluster_list(moment, sight, requested.query),
         (CLUSTER, TEXT, *PAGED),
     ),
     Resource(
@@ -119,7 +120,7 @@ ALL: tuple[Resource, ...] = (
         "/agents",
         "The agents of pulled clusters: who is connected, and what they have of what they are to know.",
         agents.AgentList,
-        lambda moment, sight, asked: listings.agent_list(moment, sight, asked.query),
+        lambda moment, sight, requested: listings.agent_list(moment, sight, requested.query),
         (CLUSTER, TEXT, *PAGED),
     ),
     Resource(
@@ -127,7 +128,7 @@ ALL: tuple[Resource, ...] = (
         "/bindings",
         "Where each object goes, and how its copies are.",
         bindings.BindingList,
-        lambda moment, sight, asked: listings.binding_list(moment, sight, asked.query),
+        lambda moment, sight, requested: listings.binding_list(moment, sight, requested.query),
         (
             NAMESPACE,
             CLUSTER,
@@ -148,7 +149,7 @@ ALL: tuple[Resource, ...] = (
         "/objects",
         "Every object in every cluster.",
         works.WorkList,
-        lambda moment, sight, asked: listings.work_list(moment, sight, asked.query),
+        lambda moment, sight, requested: listings.work_list(moment, sight, requested.query),
         (NAMESPACE, CLUSTER, KIND, TEXT, *PAGED),
     ),
     Resource(
@@ -156,7 +157,7 @@ ALL: tuple[Resource, ...] = (
         "/objects/{object}",
         "One object: its copies, and the manifest that each cluster gets.",
         objects.ObjectView,
-        lambda moment, sight, asked: single.object_of(moment, sight, _key(moment, sight, asked)),
+        lambda moment, sight, requested: single.object_of(moment, sight, _key(moment, sight, requested)),
         (NAMESPACE,),
     ),
     Resource(
@@ -164,7 +165,9 @@ ALL: tuple[Resource, ...] = (
         "/explain/{object}",
         "Why an object goes where it goes.",
         explanations.ExplanationView,
-        lambda moment, sight, asked: single.explanation(moment, sight, _key(moment, sight, asked), asked.query.cluster),
+        lambda moment, sight, requested: single.explanation(
+            moment, sight, _key(moment, sight, requested), requested.query.cluster
+        ),
         (NAMESPACE, CLUSTER),
     ),
     Resource(
@@ -172,7 +175,7 @@ ALL: tuple[Resource, ...] = (
         "/orphans",
         "Objects in clusters that nothing asks for any more.",
         works.OrphanList,
-        lambda moment, sight, asked: listings.orphan_list(moment, sight, asked.query),
+        lambda moment, sight, requested: listings.orphan_list(moment, sight, requested.query),
         (NAMESPACE, CLUSTER, KIND, TEXT, *PAGED),
     ),
     Resource(
@@ -180,7 +183,7 @@ ALL: tuple[Resource, ...] = (
         "/policies",
         "Propagation and override policies.",
         policies.PolicyList,
-        lambda moment, sight, asked: listings.policy_list(moment, sight, asked.query),
+        lambda moment, sight, requested: listings.policy_list(moment, sight, requested.query),
         (NAMESPACE, TEXT, *PAGED),
     ),
     Resource(
@@ -188,7 +191,7 @@ ALL: tuple[Resource, ...] = (
         "/quotas",
         "Federated quotas, and what is used of them.",
         quotas.QuotaList,
-        lambda moment, sight, asked: listings.quota_list(moment, sight, asked.query),
+        lambda moment, sight, requested: listings.quota_list(moment, sight, requested.query),
         (NAMESPACE, CLUSTER),
     ),
     Resource(
@@ -196,7 +199,7 @@ ALL: tuple[Resource, ...] = (
         "/autoscalers",
         "What decides numbers of replicas beside templates, and when next.",
         autoscalers.AutoscalerList,
-        lambda moment, sight, asked: listings.autoscaler_list(moment, sight, asked.query),
+        lambda moment, sight, requested: listings.autoscaler_list(moment, sight, requested.query),
         (NAMESPACE,),
     ),
     Resource(
@@ -204,7 +207,7 @@ ALL: tuple[Resource, ...] = (
         "/services",
         "Services across clusters: who provides, who consumes, and how many endpoints.",
         services.ServiceList,
-        lambda moment, sight, asked: listings.service_list(moment, sight, asked.query),
+        lambda moment, sight, requested: listings.service_list(moment, sight, requested.query),
         (NAMESPACE, CLUSTER),
     ),
     Resource(
@@ -212,7 +215,7 @@ ALL: tuple[Resource, ...] = (
         "/problems",
         "What is wrong in the files of the commit in force, and in its plan.",
         problems.ProblemList,
-        lambda moment, sight, asked: listings.problem_list(moment, sight, asked.query),
+        lambda moment, sight, requested: listings.problem_list(moment, sight, requested.query),
         (TEXT, *PAGED),
     ),
     Resource(
@@ -220,15 +223,15 @@ ALL: tuple[Resource, ...] = (
         "/gates",
         "What waits for a person's consent.",
         gates.GateList,
-        lambda moment, sight, asked: listings.gate_list(moment, sight),
+        lambda moment, sight, requested: listings.gate_list(moment, sight),
     ),
     Resource(
         "listDecisions",
         "/decisions",
         "What was decided when, and why; newest first.",
         history.LogView,
-        lambda moment, sight, asked: timeline.decisions(
-            moment, sight, _perhaps(moment, sight, asked), asked.query.limit
+        lambda moment, sight, requested: timeline.decisions(
+            moment, sight, _perhaps(moment, sight, requested), requested.query.limit
         ),
         (OBJECT, LIMIT),
     ),
@@ -245,7 +248,7 @@ ALL: tuple[Resource, ...] = (
         "/plan",
         "The present plan: placement, changes, gates.",
         plans.PlanView,
-        lambda moment, sight, asked: single.plan(moment, sight, asked.query),
+        lambda moment, sight, requested: single.plan(moment, sight, requested.query),
         PAGED,
     ),
     Resource(
@@ -253,7 +256,7 @@ ALL: tuple[Resource, ...] = (
         "/simulate",
         "A failover, rehearsed on a virtual clock.",
         simulations.SimulationView | simulations.EachView,
-        lambda moment, sight, asked: rehearse.simulate(moment, asked.what_if),
+        lambda moment, sight, requested: rehearse.simulate(moment, requested.what_if),
         (
             Parameter(
                 "fail", "What fails: `cluster/NAME`, `region/NAME`, …, and when.", many=True, example="cluster/eu-1@5m"
@@ -272,13 +275,13 @@ _MEMBERS = {"q": "text", "continue": "after"}
 _WHAT_IF = {"healthyAfter": "healthy_after", "nMinusOne": "each"}
 
 
-def asked(resource: Resource, given: Mapping[str, list[str]], name: str) -> RequestParameters:
+def asked(resource: Resource, raw_parameters: Mapping[str, list[str]], name: str) -> RequestParameters:
     """The parameters of a request. `name`: what stands for `{object}`. Raises UsageError."""
     allowed = {parameter.name: parameter for parameter in resource.parameters}
     query: dict[str, Any] = {}
     what_if: dict[str, Any] = {}
     object_name = name
-    for parameter, values in given.items():
+    for parameter, values in raw_parameters.items():
         if parameter not in allowed:
             listed = ", ".join(allowed) or "it has none"
             raise UsageError(f"there is no parameter {parameter[:64]!r} here", hint=f"parameters: {listed}")

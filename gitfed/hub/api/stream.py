@@ -65,12 +65,12 @@ class Streams:
                 del self._open[name]
 
     async def _stream(self, request: web.Request) -> web.StreamResponse:
-        feed, asked = self._feed, request.headers.get("Last-Event-ID", "")
+        feed, last_event_id = self._feed, request.headers.get("Last-Event-ID", "")
         answer = web.StreamResponse(
             headers={"Content-Type": CONTENT_TYPE, "Cache-Control": "no-store", "X-Accel-Buffering": "no"}
         )
         await answer.prepare(request)
-        number = feed.number(asked) if asked else feed.newest
+        number = feed.number(last_event_id) if last_event_id else feed.newest
         lost = number is None
         seen = feed.newest if number is None else number
         with contextlib.suppress(ConnectionError, TimeoutError):
@@ -127,14 +127,14 @@ class Streams:
             await answer.write(data)
 
 
-def _is_for(entry: FeedEvent, sight: Sight, asked: Mapping[str, str]) -> bool:
+def _is_for(entry: FeedEvent, sight: Sight, filters: Mapping[str, str]) -> bool:
     """Events about no cluster and no object are for every caller, except sentences about the source."""
     if entry.name == "source" and not sight.everything:
         return False
-    if entry.cluster and asked.get("cluster", entry.cluster) != entry.cluster:
+    if entry.cluster and filters.get("cluster", entry.cluster) != entry.cluster:
         return False
     if entry.namespace is not None:
-        if asked.get("namespace", entry.namespace) != entry.namespace:
+        if filters.get("namespace", entry.namespace) != entry.namespace:
             return False
         return sight.copy(entry.cluster, entry.namespace)
     return not entry.cluster or sight.cluster(entry.cluster)

@@ -162,10 +162,10 @@ class SearchDoor:
 
     async def read(self, request: web.Request, about: RequestInfo, scope: Scope) -> web.StreamResponse | None:
         """The answer to a `get` or `list` of the fleet; None: members have to be asked."""
-        given = request.query
-        if given.get("resourceVersion") != versions.ANY or (given.get("limit") or "0") != "0" or given.get("continue"):
+        query = request.query
+        if query.get("resourceVersion") != versions.ANY or (query.get("limit") or "0") != "0" or query.get("continue"):
             return None
-        if api_request.is_true(given.get("watch")) or "as=" in request.headers.get("Accept", ""):
+        if api_request.is_true(query.get("watch")) or "as=" in request.headers.get("Accept", ""):
             return None
         try:
             wanted = _filter(request, about)

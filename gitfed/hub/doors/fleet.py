@@ -105,29 +105,29 @@ class FleetDoor:
         return _json(body, clusters)
 
     async def _list(self, request: web.Request, about: RequestInfo, clusters: Scope) -> web.StreamResponse:
-        given = request.query
-        place = versions.decode_continue(given["continue"]) if given.get("continue") else None
-        if given.get("continue") and place is None:
+        query = request.query
+        place = versions.decode_continue(query["continue"]) if query.get("continue") else None
+        if query.get("continue") and place is None:
             return refusal.answer(request, 410, "the continue token is none of this door: begin the list anew")
-        limit = given.get("limit") or "0"
+        limit = query.get("limit") or "0"
         if not limit.isdecimal():
             return refusal.answer(request, 400, "limit is a number")
-        page = paging.Page(clusters.names, int(limit), given.get("resourceVersion") or "", place)
+        page = paging.Page(clusters.names, int(limit), query.get("resourceVersion") or "", place)
         by_name = {session.cluster: session for session in clusters.sessions}
         bad: list[MemberAnswer] = []
-        while (asked := page.ask()) is not None:
-            target = _part(request, about, asked)
-            answer = await member_queries.ask(request, by_name[asked.cluster], target, _accepted(request))
+        while (question := page.ask()) is not None:
+            target = _part(request, about, question)
+            answer = await member_queries.ask(request, by_name[question.cluster], target, _accepted(request))
             if answer.good:
-                page.answered(asked, answer.body)
+                page.answered(question, answer.body)
                 continue
             if answer.status == 410:
                 return refusal.answer(request, 410, answer.error)
-            if asked.token:  # who has one part of it would keep that for ever
+            if question.token:  # who has one part of it would keep that for ever
                 why = f"{answer.error}: the list goes on in the middle of that cluster: begin it anew"
                 return refusal.answer(request, 410, why)
             bad.append(answer)
-            page.left_out(asked)
+            page.left_out(question)
         clusters.warnings += [f"{answer.error}: what it has is left out" for answer in bad if answer.status != 404]
         if page.empty:
             return _none(request, bad)
@@ -143,10 +143,10 @@ class FleetDoor:
     async def _of_oneself(
         self, request: web.Request, about: RequestInfo, target: str, clusters: Scope
     ) -> web.StreamResponse:
-        given = await _read(request)
-        if given is None:
+        content = await _read(request)
+        if content is None:
             return refusal.answer(request, 413, f"the body is larger than {_LARGEST >> 20} MiB")
-        answers = await member_queries.ask_all(request, clusters.sessions, target, _accepted(request), given)
+        answers = await member_queries.ask_all(request, clusters.sessions, target, _accepted(request), content)
         good = [answer for answer in answers if answer.good]
         if not good:
             return _none(request, answers)
@@ -203,10 +203,10 @@ class FleetDoor:
         routes.audited(request, cluster=owner.cluster)
         body: bytes | None = None
         if request.method in ("PUT", "PATCH") and about.subresource != "proxy":
-            given = await _read(request)
-            if given is None:
+            content = await _read(request)
+            if content is None:
                 return refusal.answer(request, 413, f"the body is larger than {_LARGEST >> 20} MiB")
-            body = _for_owner(given, owner.cluster)
+            body = _for_owner(content, owner.cluster)
         return await self._relay.pass_on(request, session, target, may_wait=api_request.may_wait(about), body=body)
 
 
@@ -217,15 +217,15 @@ def _accepted(request: web.Request) -> str:
     return accept.in_json(request.headers.get("Accept", "")) or accept.JSON
 
 
-def _part(request: web.Request, about: RequestInfo, asked: paging.Ask) -> str:
+def _part(request: web.Request, about: RequestInfo, question: paging.Ask) -> str:
     """The address of a part of a list, for its cluster."""
     query = [(name, value) for name, value in request.query.items() if name not in _OWN_WORDS]
-    if asked.limit:
-        query.append(("limit", str(asked.limit)))
-    if asked.token:
-        query.append(("continue", asked.token))
-    elif asked.version:
-        query.append(("resourceVersion", asked.version))
+    if question.limit:
+        query.append(("limit", str(question.limit)))
+    if question.token:
+        query.append(("continue", question.token))
+    elif question.version:
+        query.append(("resourceVersion", question.version))
         if match := request.query.get("resourceVersionMatch"):
             query.append(("resourceVersionMatch", match))
     return f"{about.collection}?{urlencode(query)}" if query else about.collection
@@ -243,8 +243,8 @@ def _one_of(
     if good:
         kind = about.resource + (f".{about.group}" if about.group else "")
         clusters = ", ".join(answer.cluster for answer in good)
-        said = f'Operation cannot be fulfilled on {kind} "{about.name}": ambiguous objects in clusters [{clusters}]'
-        return refusal.answer(request, 409, said)
+        message = f'Operation cannot be fulfilled on {kind} "{about.name}": ambiguous objects in clusters [{clusters}]'
+        return refusal.answer(request, 409, message)
     if silent:  # what cannot be seen is not gone
         return refusal.answer(request, 503, "; ".join(silent))
     return _none(request, answers)
@@ -253,21 +253,21 @@ def _one_of(
 def _none(request: web.Request, answers: list[MemberAnswer]) -> web.Response:
     """No cluster has an answer: the reason that weighs most, in the words of a cluster."""
     for code in (403, 404):
-        said = next((answer for answer in answers if answer.status == code), None)
-        if said is not None and all(answer.status in (403, 404) for answer in answers):
-            if isinstance(said.body, Mapping):
-                return _json(said.body, Scope(), code=code)
+        refused = next((answer for answer in answers if answer.status == code), None)
+        if refused is not None and all(answer.status in (403, 404) for answer in answers):
+            if isinstance(refused.body, Mapping):
+                return _json(refused.body, Scope(), code=code)
             return refusal.answer(request, code, "the server could not find the requested resource")
     return refusal.answer(request, 503, "; ".join(answer.error for answer in answers) or "no cluster answers")
 
 
-def _for_owner(given: bytes, cluster: str) -> bytes:
+def _for_owner(content: bytes, cluster: str) -> bytes:
     """Without what this door adds to objects. Other bodies (a JSON patch, YAML) go as they are."""
     try:
-        body = orjson.loads(given)
+        body = orjson.loads(content)
     except ValueError:
-        return given
-    return orjson.dumps(merge.unmarked(body, cluster)) if isinstance(body, dict) else given
+        return content
+    return orjson.dumps(merge.unmarked(body, cluster)) if isinstance(body, dict) else content
 
 
 async def _read(request: web.Request) -> bytes | None:

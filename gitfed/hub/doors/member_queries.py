@@ -43,19 +43,19 @@ class MemberAnswer:
 
 
 async def ask(
-    request: web.Request, session: Session, target: str, accept: str, given: bytes | None = None
+    request: web.Request, session: Session, target: str, accept: str, document: bytes | None = None
 ) -> MemberAnswer:
-    """GET, or POST of what is `given`, in the name of who sent `request`. What a member refuses and what it cannot
+    """GET, or POST of `document`, in the name of who sent `request`. What a member refuses and what it cannot
     answer are answers, too."""
     caller = routes.caller(request)
     sent = [("Accept", accept), *headers.impersonation(caller.name, caller.groups)]
     if agent := request.headers.get("User-Agent"):
         sent.append(("User-Agent", agent))
-    if given is not None:
+    if document is not None:
         sent.append(("Content-Type", request.headers.get("Content-Type", accept_forms.JSON)))
-    method = "GET" if given is None else "POST"
+    method = "GET" if document is None else "POST"
     try:
-        answer = await session.begin(method, target, sent, given, seconds=ANSWER, idle=ANSWER)
+        answer = await session.begin(method, target, sent, document, seconds=ANSWER, idle=ANSWER)
     except ClusterError as error:
         return MemberAnswer(session.cluster, error=error.message)
     try:
@@ -89,14 +89,14 @@ def _json(data: bytes | bytearray, status: int) -> Any:
 
 
 async def ask_all(
-    request: web.Request, sessions: Iterable[Session], target: str, accept: str, given: bytes | None = None
+    request: web.Request, sessions: Iterable[Session], target: str, accept: str, document: bytes | None = None
 ) -> list[MemberAnswer]:
     """In the order of `sessions`."""
     gate = asyncio.Semaphore(_AT_ONCE)
 
     async def ask_one(session: Session) -> MemberAnswer:
         async with gate:
-            return await ask(request, session, target, accept, given)
+            return await ask(request, session, target, accept, document)
 
     return list(await asyncio.gather(*(ask_one(session) for session in sessions)))
 
@@ -111,5 +111,5 @@ async def said(answer: aiohttp.ClientResponse) -> str:
 
 
 def _message(body: Any, status: int) -> str:
-    said = body.get("message") if isinstance(body, Mapping) else None
-    return translate.shorten(str(said)) if said else f"HTTP {status}"
+    message = body.get("message") if isinstance(body, Mapping) else None
+    return translate.shorten(str(message)) if message else f"HTTP {status}"

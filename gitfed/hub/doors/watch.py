@@ -84,8 +84,8 @@ class Watch:
             answer = web.StreamResponse(headers=CIMultiDict(clusters.headers()))
             answer.headers["Content-Type"] = accept.JSON
             await answer.prepare(request)
-            asked = is_true(request.query.get(_BOOKMARKS))
-            merged = Merged([stream.session.cluster for stream in streams], told, self._texts, bookmarks=asked)
+            bookmarks = is_true(request.query.get(_BOOKMARKS))
+            merged = Merged([stream.session.cluster for stream in streams], told, self._texts, bookmarks=bookmarks)
             unseen = {name for name, refusing in failed.items() if refusing.status == 0}
             held = {*clusters.names, *versions.decode(told)}
             coming = asyncio.create_task(self._others(request, about, set(clusters.names), unseen, held))

@@ -92,9 +92,9 @@ class _Desk:
         if wait := self._throttle.wait(client):
             return refusal.answer(request, 429, "too many attempts", {"Retry-After": f"{wait + 1:.0f}"})
         shown = _token_of(request)
-        asked = await _asked(request)
-        if isinstance(asked, str):
-            return refusal.answer(request, 400, asked)
+        certificate_request = await _asked(request)
+        if isinstance(certificate_request, str):
+            return refusal.answer(request, 400, certificate_request)
         repo = self._hub.running.repo
         if repo is None:
             # A name that is not known to be free is not free.
@@ -104,14 +104,16 @@ class _Desk:
         token = await self._proven(shown)
         result: bytes | Refusal = Refusal.TOKEN
         if token is not None:
-            declared = asked.cluster in repo.clusters
-            result = await self._agents.ledger.changed(lambda ledger: self._enrol(ledger, token, asked, declared))
+            declared = certificate_request.cluster in repo.clusters
+            result = await self._agents.ledger.changed(
+                lambda ledger: self._enrol(ledger, token, certificate_request, declared)
+            )
         if isinstance(result, Refusal):
             self._throttle.failed(client)
-            _note(request, asked.cluster, shown[0] if shown else "", f"refused: {result.name.lower()}")
+            _note(request, certificate_request.cluster, shown[0] if shown else "", f"refused: {result.name.lower()}")
             return refusal.answer(request, _STATUSES[result], result.value)
         self._agents.drop_revoked()  # of the same name, where the token was for it
-        _note(request, asked.cluster, shown[0] if shown else "", "registered")
+        _note(request, certificate_request.cluster, shown[0] if shown else "", "registered")
         return _certificate(result, 201)
 
     async def _proven(self, shown: tuple[str, str] | None) -> Token | None:
@@ -128,24 +130,26 @@ class _Desk:
             self._waiting -= 1
         return token if proven else None
 
-    def _enrol(self, ledger: Ledger, token: Token, asked: _Asked, declared: bool) -> tuple[Ledger, bytes | Refusal]:
+    def _enrol(
+        self, ledger: Ledger, token: Token, certificate_request: _Asked, declared: bool
+    ) -> tuple[Ledger, bytes | Refusal]:
         now = datetime.now(UTC)
-        key = asked.request.key_digest
-        why_not = ledger.why_not(token, asked.cluster, key, declared=declared, now=now)
+        key = certificate_request.request.key_digest
+        why_not = ledger.why_not(token, certificate_request.cluster, key, declared=declared, now=now)
         if why_not is not None:
             return ledger, why_not
-        certificate, issued = self._sign(asked, now)
-        return ledger.enrolled(token, asked.cluster, issued, now).swept(now), certificate
+        certificate, issued = self._sign(certificate_request, now)
+        return ledger.enrolled(token, certificate_request.cluster, issued, now).swept(now), certificate
 
     # -- the next, and none any more ----------------------------------------------------------------------------
 
     async def renew(self, request: web.Request) -> web.StreamResponse:
         cluster = routes.agent(request)
-        asked = _checked(cluster, await request.read())
-        if isinstance(asked, str):
-            return refusal.answer(request, 400, asked)
+        certificate_request = _checked(cluster, await request.read())
+        if isinstance(certificate_request, str):
+            return refusal.answer(request, 400, certificate_request)
         shown = serial_of(request.get_extra_info("peercert"))
-        certificate, issued = self._sign(asked, datetime.now(UTC))
+        certificate, issued = self._sign(certificate_request, datetime.now(UTC))
 
         def change(ledger: Ledger) -> tuple[Ledger, Refusal | None]:
             changed = ledger.renewed(cluster, shown, issued)
@@ -166,11 +170,12 @@ class _Desk:
         asyncio.get_running_loop().call_later(0.1, self._agents.drop_revoked)
         return answer
 
-    def _sign(self, asked: _Asked, now: datetime) -> tuple[bytes, Issued]:
+    def _sign(self, certificate_request: _Asked, now: datetime) -> tuple[bytes, Issued]:
         authority: Authority = self._hub.identity.authority  # type: ignore[union-attr]
-        name, group = agent_identity.common_name(asked.cluster), agent_identity.group(asked.cluster)
+        cluster = certificate_request.cluster
+        name, group = agent_identity.common_name(cluster), agent_identity.group(cluster)
         life = self._hub.options.agent_life
-        signed = authority.for_request(asked.request, name, [group], life, now=now)
+        signed = authority.for_request(certificate_request.request, name, [group], life, now=now)
         read = certificate_pins.read(signed)
         return signed, Issued(read.serial, read.key, read.begins, read.ends)
 

@@ -58,8 +58,8 @@ class Secrets:
             if version != self._read[0]:
                 self._read = version, _secrets(self._path.read_text(encoding="utf-8"), self._path)
         except (OSError, UnicodeDecodeError) as error:
-            said = error.strerror if isinstance(error, OSError) else "it is not text"
-            raise UsageError(f"the secret of forge webhooks cannot be read from {self._path}: {said}") from error
+            reason = error.strerror if isinstance(error, OSError) else "it is not text"
+            raise UsageError(f"the secret of forge webhooks cannot be read from {self._path}: {reason}") from error
         return self._read[1]
 
 
@@ -83,9 +83,9 @@ def holds(forge: str, headers: Mapping[str, str], body: bytes, secrets: Sequence
     if forge == "gitlab":
         return _of_gitlab(headers, body, secrets, now)
     for name, prefix in _HMAC[forge]:
-        given = headers.get(name)
-        if given is not None:
-            return _is_one_of(given, [prefix + _digest(secret.encode(), body).hex() for secret in secrets])
+        header = headers.get(name)
+        if header is not None:
+            return _is_one_of(header, [prefix + _digest(secret.encode(), body).hex() for secret in secrets])
     return False
 
 
@@ -102,12 +102,14 @@ def _of_gitlab(headers: Mapping[str, str], body: bytes, secrets: Sequence[str], 
     signed = _bytes(f"{headers.get('webhook-id', '')}.{sent}.") + body
     keys = [_key(secret) for secret in secrets if _is_signing_token(secret)]
     expected = [f"v1,{base64.b64encode(_digest(key, signed)).decode()}" for key in keys]
-    return any(_is_one_of(given, expected) for given in signature.split(" ", _MOST_SIGNATURES)[:_MOST_SIGNATURES])
+    return any(
+        _is_one_of(candidate, expected) for candidate in signature.split(" ", _MOST_SIGNATURES)[:_MOST_SIGNATURES]
+    )
 
 
-def _is_one_of(given: str, expected: Sequence[str]) -> bool:
+def _is_one_of(candidate: str, expected: Sequence[str]) -> bool:
     """All are compared, whichever it is."""
-    return sum(hmac.compare_digest(_bytes(given), signature.encode()) for signature in expected) > 0
+    return sum(hmac.compare_digest(_bytes(candidate), signature.encode()) for signature in expected) > 0
 
 
 def _digest(key: bytes, content: bytes) -> bytes:

@@ -22,7 +22,7 @@ audit = logging.getLogger("gitfed.audit")
 
 
 def capability(hub: Hub) -> Capability:
-    issuer = next((one.issuer for one in hub.authentication.tokens if isinstance(one, OidcTokens)), None)
+    issuer = next((verifier.issuer for verifier in hub.authentication.tokens if isinstance(verifier, OidcTokens)), None)
 
     async def log_in(request: web.Request) -> web.StreamResponse:
         caller = hub.login_tokens.redeem(request.query.get("token", ""))

@@ -68,8 +68,8 @@ class CodeFlow:
         state, nonce, verifier, target = _begun(request)
         if not state or not hmac.compare_digest(request.query.get("state", "").encode(), state.encode()):
             raise web.HTTPUnauthorized(text="this login was begun elsewhere, or too long ago: try again")
-        if said := request.query.get("error"):
-            audit.info("login refused", extra={"error": said[:100], "remote": request.remote})
+        if error_code := request.query.get("error"):
+            audit.info("login refused", extra={"error": error_code[:100], "remote": request.remote})
             raise web.HTTPUnauthorized(text="the issuer did not log you in")
         try:
             identity = await self._issuer.exchange(
@@ -96,7 +96,7 @@ def _begun(request: web.Request) -> tuple[str, str, str, str]:
     except (ValueError, TypeError):
         return "", "", "", ""
     parts = (state, nonce, verifier, target)
-    return parts if all(isinstance(one, str) for one in parts) else ("", "", "", "")
+    return parts if all(isinstance(part, str) for part in parts) else ("", "", "", "")
 
 
 def _cookie(request: web.Request) -> str:

@@ -194,11 +194,11 @@ def _pool_members(running: Running) -> _Read:
         members: dict[str, set[str]] = {}
         for member in running.engine.fleet.members.values() if running.engine is not None else ():
             if isinstance(member, PulledMember) and member.cluster.pool:
-                there = members.setdefault(member.cluster.pool, set())
+                holders = members.setdefault(member.cluster.pool, set())
                 if member.agent.connected:
-                    there.add(member.agent.presence.holding.member)
-        for pool, there in members.items():
-            yield (pool,), len(there)
+                    holders.add(member.agent.presence.holding.member)
+        for pool, holders in members.items():
+            yield (pool,), len(holders)
 
     return read
 

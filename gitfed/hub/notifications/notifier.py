@@ -145,8 +145,8 @@ class Notifier:
     def _put_off(self, name: str, error: BaseException) -> None:
         self._failures[name] = failures = self._failures.get(name, 0) + 1
         pause = _AGAIN.after(failures)
-        asked = error.retry_after if isinstance(error, errors.DeliveryError) else None
-        self._not_before[name] = time.monotonic() + max(pause, asked or 0.0)
+        retry_after = error.retry_after if isinstance(error, errors.DeliveryError) else None
+        self._not_before[name] = time.monotonic() + max(pause, retry_after or 0.0)
 
     def _forget(self, name: str) -> None:
         """The commit in force has no such Notification any more."""
@@ -182,8 +182,8 @@ class Notifier:
         except FileNotFoundError:
             return {}
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-            said = error.strerror if isinstance(error, OSError) else "it is not what this version writes"
-            log.warning("what was told cannot be read: what is so now is told again", extra={"error": said})
+            reason = error.strerror if isinstance(error, OSError) else "it is not what this version writes"
+            log.warning("what was told cannot be read: what is so now is told again", extra={"error": reason})
             return {}
 
     async def _save(self) -> None:
@@ -205,10 +205,10 @@ class Notifier:
         try:
             await asyncio.to_thread(files.write_atomically, self._path, content, durable=True)
         except OSError as error:
-            said = error.strerror or type(error).__name__
-            if self._said.get("") != said:
-                log.error("what was told cannot be written down", extra={"error": said})
-            self._said[""] = said
+            reason = error.strerror or type(error).__name__
+            if self._said.get("") != reason:
+                log.error("what was told cannot be written down", extra={"error": reason})
+            self._said[""] = reason
 
 
 async def send(

@@ -116,12 +116,12 @@ def _written(now: Moment, names: Iterable[str]) -> dict[str, CommitInfo]:
 
 def _step(now: Moment, entry: EntryView) -> StateCommit:
     act = entry["act"]
-    mark, said = _MARKS[Act(act)] if act is not None else ("event", entry["what"])
+    mark, text = _MARKS[Act(act)] if act is not None else ("event", entry["what"])
     reasons = [now.hidden.text(reason) for reason in entry["reasons"]]
     if act not in (None, Act.DECIDED):
         reasons = [", ".join(reasons)] if reasons else []  # a word for each cluster
     first = _FIRST if len(reasons) > _FIRST + 1 else len(reasons)
-    return StateCommit(entry, mark, said, tuple(reasons[:first]), tuple(reasons[first:]))
+    return StateCommit(entry, mark, text, tuple(reasons[:first]), tuple(reasons[first:]))
 
 
 _MARKS = {

@@ -163,11 +163,11 @@ class Frame:
             values = {**about, "theme": theme, "looked_at": moment(datetime.now(UTC)), **form()}
             return ENVIRONMENT.get_template(template).render(values).encode()
 
-        asked = (template, routes.rights(request), theme, *about.items(), *question)
+        page_key = (template, routes.rights(request), theme, *about.items(), *question)
         turn = request.headers.get(TURN_HEADER, "")
         since = int(turn) if turn.isascii() and turn.isdecimal() and len(turn) < 16 else 0
         # Not packed: what a caller types into the address stands in one body with their token.
-        formed = await self._desk.answer(asked, write, since=since, packs=False)
+        formed = await self._desk.answer(page_key, write, since=since, packs=False)
         body = formed.body
         for hole, value in ((_TOKEN, routes.csrf_token(request)), (_NAME, routes.caller(request).name)):
             body = body.replace(hole.encode(), str(markupsafe.escape(_clean(value))).encode())

@@ -95,8 +95,8 @@ def of(running: Running, binding: Binding, changes: Iterable[Change]) -> dict[Cl
 def _seen(running: Running, key: ObjectKey) -> Iterator[_Seen]:
     if running.engine is not None and (status := running.engine.statuses.get(key)) is not None:
         for copy in status.copies:
-            said = copy.message if not copy.applied else "" if copy.health == "Healthy" else copy.health_message
-            yield _Seen(copy.cluster, copy.applied, copy.health, said, copy.status)
+            message = copy.message if not copy.applied else "" if copy.health == "Healthy" else copy.health_message
+            yield _Seen(copy.cluster, copy.applied, copy.health, message, copy.status)
         return
     recorded = running.decisions.statuses.get(key) or {}
     for item in recorded.get("aggregatedStatus") or ():

@@ -57,7 +57,7 @@ def _handler(hub: Hub, made: Frame, refuse: Refuse, give: _Give) -> Handler:
         form = {name: _text(sent.get(name)) for name in ("what", "reason", "back")}
         back = _without_result(frame.local(form["back"]))
         try:
-            given = await orders.ordered_by(
+            order = await orders.ordered_by(
                 request, hub.orders, form["what"], lambda taken, giver: give(taken, giver, form)
             )
         except GitfedError as error:
@@ -65,7 +65,7 @@ def _handler(hub: Hub, made: Frame, refuse: Refuse, give: _Give) -> Handler:
             if status is None:
                 raise
             return refuse(request, status, f"{error.message}: {error.hint}" if error.hint else error.message, back)
-        token = made.results.keep(request, _done(given))
+        token = made.results.keep(request, _done(order))
         return web.Response(status=303, headers={"Location": f"{back}{'&' if '?' in back else '?'}done={token}"})
 
     return handle
@@ -78,19 +78,19 @@ def _text(value: Any) -> str:
 
 def _without_result(back: str) -> str:
     """The page's address without what it said before."""
-    path, _, given = back.partition("?")
-    kept = [(name, value) for name, value in parse_qsl(given) if name != "done"]
+    path, _, query = back.partition("?")
+    kept = [(name, value) for name, value in parse_qsl(query) if name != "done"]
     return f"{path}?{urlencode(kept)}" if kept else path
 
 
-def _done(given: OrderView) -> str:
-    what = ", ".join("everything" if target == EVERYTHING else target for target in given["of"])
-    match given["order"]:
+def _done(order: OrderView) -> str:
+    what = ", ".join("everything" if target == EVERYTHING else target for target in order["of"])
+    match order["order"]:
         case "suspend":
             return f"{what}: suspended, nothing is written to it until somebody resumes it"
         case "resume":
             return f"{what}: resumed"
         case "approve":
-            approved = given["approved"]
+            approved = order["approved"]
             return f"plan {approved['digest'][:12]} of commit {approved['commit'][:12]} is let through: {what}"
     return f"{what}: looked at anew, what failed is tried again, drift is repaired"

@@ -32,22 +32,22 @@ def text(request: web.Request, name: str) -> str:
 
 
 def number(request: web.Request, name: str, otherwise: int = 1) -> int:
-    given = request.query.get(name, "")
-    return max(1, int(given)) if given.isascii() and given.isdecimal() and len(given) < 8 else otherwise
+    digits = request.query.get(name, "")
+    return max(1, int(digits)) if digits.isascii() and digits.isdecimal() and len(digits) < 8 else otherwise
 
 
 def cut(items: Sequence[_Item], size: int, wanted: int, address: Callable[[int], str]) -> tuple[Sequence[_Item], Pages]:
     """One page of `items`; the last one when `wanted` is behind it. `address` makes the link of a page."""
     count = max(1, -(-len(items) // size))
-    here = min(wanted, count)
-    start = (here - 1) * size
+    shown_page = min(wanted, count)
+    start = (shown_page - 1) * size
     shown = items[start : start + size]
     return shown, Pages(
-        here,
+        shown_page,
         count,
         len(items),
         start + 1 if shown else 0,
         start + len(shown),
-        address(here - 1) if here > 1 else "",
-        address(here + 1) if here < count else "",
+        address(shown_page - 1) if shown_page > 1 else "",
+        address(shown_page + 1) if shown_page < count else "",
     )

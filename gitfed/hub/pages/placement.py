@@ -50,13 +50,13 @@ class PlacementFilter(NamedTuple):
         return not (self.text or self.namespace or self.kind or self.cluster) and self.show != "attention"
 
     def address(self, **changes: object) -> str:
-        given = self._asdict() | changes
-        show = given.pop("show")
-        page, columns = given.pop("page"), given.pop("columns")
+        values = self._asdict() | changes
+        show = values.pop("show")
+        page, columns = values.pop("page"), values.pop("columns")
         return query(
             "/ui/placement",
-            q=given.pop("text"),
-            **given,
+            q=values.pop("text"),
+            **values,
             show="" if show == _SHOWS[0][0] else show,
             page="" if page == 1 else page,
             columns="" if columns == 1 else columns,
@@ -88,17 +88,17 @@ def route(hub: Hub, frame: Frame, desk: Desk) -> Route:
     judged = Judged()
 
     async def placement(request: web.Request) -> web.StreamResponse:
-        now, asked = desk.now(), _asked(request)
+        now, filters = desk.now(), _asked(request)
         if now is None:
             return frame.page(
-                request, "placement.html", matrix=None, asked=asked, shows=_SHOWS, namespaces=(), kinds=(), regions=()
+                request, "placement.html", matrix=None, asked=filters, shows=_SHOWS, namespaces=(), kinds=(), regions=()
             )
         sight = desk.sight(routes.rights(request), now)
 
         def form() -> dict[str, Any]:
             return {
-                "matrix": _matrix(hub.running, now, sight, asked, judged),
-                "asked": asked,
+                "matrix": _matrix(hub.running, now, sight, filters, judged),
+                "asked": filters,
                 "shows": _SHOWS,
                 "namespaces": _namespaces(now, sight),
                 "kinds": now.index.kinds if sight.everything else (),
@@ -145,45 +145,45 @@ class Judged:
         return judged[2]
 
 
-def _keys(now: Moment, sight: Sight, asked: PlacementFilter, judged: Judged) -> Sequence[ObjectKey]:
+def _keys(now: Moment, sight: Sight, filters: PlacementFilter, judged: Judged) -> Sequence[ObjectKey]:
     """The rows of all pages."""
-    candidates = now.index.workloads if asked.show == "workloads" else now.index.order
-    if sight.everything and asked.is_for_all:
+    candidates = now.index.workloads if filters.show == "workloads" else now.index.order
+    if sight.everything and filters.is_for_all:
         return candidates
-    wanted = asked.text.lower()
+    wanted = filters.text.lower()
     keys = []
     for key in candidates:
         binding = now.plan.bindings[key]
-        if (asked.namespace and key.namespace != asked.namespace) or (asked.kind and key.kind != asked.kind):
+        if (filters.namespace and key.namespace != filters.namespace) or (filters.kind and key.kind != filters.kind):
             continue
         if wanted and wanted not in str(key).lower():
             continue
-        if asked.cluster and binding.share_of(asked.cluster) is None:
+        if filters.cluster and binding.share_of(filters.cluster) is None:
             continue
-        if asked.show == "attention" and not judged.needs_attention(now, binding):
+        if filters.show == "attention" and not judged.needs_attention(now, binding):
             continue
         if sight.binding(binding):
             keys.append(key)
     return keys
 
 
-def _matrix(running: Running, now: Moment, sight: Sight, asked: PlacementFilter, judged: Judged) -> Matrix:
+def _matrix(running: Running, now: Moment, sight: Sight, filters: PlacementFilter, judged: Judged) -> Matrix:
     def fits(name: ClusterName) -> bool:
         declared = now.repo.clusters.get(name)
         region = declared.spec.region if declared is not None else ""
-        return sight.cluster(name) and asked.cluster in ("", name) and asked.region in ("", region)
+        return sight.cluster(name) and filters.cluster in ("", name) and filters.region in ("", region)
 
-    keys = _keys(now, sight, asked, judged)
+    keys = _keys(now, sight, filters, judged)
     columns = [name for name in now.plan.clusters if fits(name)]
-    shown, across = paging.cut(columns, COLUMNS, asked.columns, _address(asked, "columns"))
-    page, down = paging.cut(keys, ROWS, asked.page, _address(asked, "page"))
+    shown, across = paging.cut(columns, COLUMNS, filters.columns, _address(filters, "columns"))
+    page, down = paging.cut(keys, ROWS, filters.page, _address(filters, "page"))
     changes = now.index.changes_of(page)
     rows = [_row(running, now, key, changes.get(key, ()), sight, tuple(shown)) for key in page]
     return Matrix(tuple(rows), tuple(shown), down, across)
 
 
-def _address(asked: PlacementFilter, parameter: str) -> Callable[[int], str]:
-    return lambda number: asked.address(**{parameter: number})
+def _address(filters: PlacementFilter, parameter: str) -> Callable[[int], str]:
+    return lambda number: filters.address(**{parameter: number})
 
 
 def _row(

@@ -89,9 +89,9 @@ async def _ask(session: Session, caller: Caller, about: RequestInfo, verb: str) 
         data = await answer.content.read(_LARGEST)
         review = orjson.loads(data)
         if answer.status not in (200, 201):
-            said = review.get("message") if isinstance(review, dict) else ""
+            message = review.get("message") if isinstance(review, dict) else ""
             return AccessReview(
-                False, f"cluster {session.cluster}: {translate.shorten(str(said or f'HTTP {answer.status}'))}"
+                False, f"cluster {session.cluster}: {translate.shorten(str(message or f'HTTP {answer.status}'))}"
             )
         return AccessReview(review["status"].get("allowed") is True)
     except translate.NO_ANSWER as error:

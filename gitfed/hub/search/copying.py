@@ -58,19 +58,19 @@ class Writer:
             self._news.set()
 
     async def run(self) -> None:
-        failures, said = 0, ""
+        failures, reported = 0, ""
         try:
             while True:
                 await self._news.wait()
                 try:
                     await self._write_some()
-                    failures, said = 0, ""
+                    failures, reported = 0, ""
                 except SearchStoreError as error:
                     failures += 1
                     self._outcomes["failed"] += 1
-                    if error.message != said:
+                    if error.message != reported:
                         log.warning("what is cached cannot be copied", extra={"error": str(error)})
-                    said = error.message
+                    reported = error.message
                     await asyncio.sleep(BACKOFF.after(failures))
         finally:
             await self._store.close()
