@@ -113,8 +113,8 @@ class AgentStreams:
         owner, awaited = self._awaited.get(request.headers.get(KEY, ""), (None, None))
         if awaited is None or owner != cluster or awaited.done():
             # Of another cluster's key the right agent has still to make use.
-            log.warning("a stream that nobody asked for", extra={"cluster": cluster, "remote": request.remote})
-            return web.Response(status=403, text="nobody asked for this stream, or not you\n")
+            log.warning("a stream that the hub did not request", extra={"cluster": cluster, "remote": request.remote})
+            return web.Response(status=403, text="the hub did not request this stream from this agent\n")
         del self._awaited[request.headers[KEY]]
         return await self._carry(request.transport, member, awaited)
 

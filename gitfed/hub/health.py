@@ -76,7 +76,7 @@ def why_not_ready(running: Running) -> str:
     if engine is None or engine.plan is None:
         return (engine.commits.error if engine is not None else "") or "no commit was planned yet"
     if lost := engine.fleet.roster.lost():
-        return f"clusters that nobody looks at any more: {', '.join(lost)}"
+        return f"clusters that the daemon no longer looks at: {', '.join(lost)}"
     if superseded := engine.fleet.roster.superseded():
         return f"another gitfed leads, nothing is written: {', '.join(superseded)}"
     waiting = sorted(name for name, member in engine.fleet.members.items() if not member.looked.is_set())

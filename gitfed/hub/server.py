@@ -210,7 +210,7 @@ class Server:
             authenticated = await self.hub.authentication.of(request)
         except IdentityError as error:
             if error.retry:
-                log.warning("nobody can be authenticated", extra={"error": error.message})
+                log.warning("callers cannot be authenticated", extra={"error": error.message})
                 return self._refusal(request, 503, "who you are cannot be found out now", {"Retry-After": "5"})
             audit.info("caller refused", extra={"remote": request.remote, "error": error.message})
             return self._refusal(request, 401, "your credential is not accepted", _CHALLENGE)

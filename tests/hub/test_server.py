@@ -87,7 +87,7 @@ async def test_a_wrong_token_is_refused_and_tells_nothing(tmp_path: Path, caplog
         assert await get(hub, "/metrics", headers=basic) == (401, "your credential is not accepted\n")
     refused = [record for record in caplog.records if record.msg == "caller refused"]
     assert [vars(record)["error"] for record in refused] == [
-        "nobody here knows such tokens", "the Authorization header is no bearer token",
+        "this hub accepts no such tokens", "the Authorization header is no bearer token",
     ]  # fmt: skip
 
 

@@ -142,7 +142,7 @@ class Authentication:
     async def _of_certificate(self, certificate: Mapping[str, Any]) -> Caller:
         name, groups = subject_of(certificate)
         if not name:
-            raise IdentityError("the client certificate names nobody")
+            raise IdentityError("the client certificate names no user")
         if not agent_identity.claims(name, groups):
             return Caller(name, groups, AuthenticationMethod.CERTIFICATE)
         if self.agents is None:
@@ -157,7 +157,7 @@ class Authentication:
         for tokens in self.tokens:
             if tokens.may_be_ours(token):
                 return await tokens.caller(token)
-        raise IdentityError("nobody here knows such tokens")
+        raise IdentityError("this hub accepts no such tokens")
 
     async def close(self) -> None:
         for tokens in self.tokens:

@@ -19,7 +19,7 @@ from gitfed.views import happening, ordered, written
 
 _REFUSALS = {
     "400": "A parameter is wrong.",
-    "401": "Nobody is known by this credential, or there is none.",
+    "401": "There is no credential, or the hub knows no user by it.",
     "403": "No AccessPolicy gives the right.",
     "404": "It is not there, or not for this caller.",
     "406": "The client takes no JSON.",

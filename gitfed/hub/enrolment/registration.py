@@ -188,7 +188,7 @@ def _kept(handler: Handler) -> Handler:
             return await handler(request)
         except GitfedError as error:
             log.error("the ledger of agents cannot be used", extra={"error": str(error)})
-            return refusal.answer(request, 503, "nobody can be registered now", {"Retry-After": "30"})
+            return refusal.answer(request, 503, "no agent can be registered now", {"Retry-After": "30"})
 
     return handle
 

@@ -104,5 +104,5 @@ def _cookie(request: web.Request) -> str:
 
 
 def _unreachable(error: IdentityError) -> web.HTTPException:
-    log.warning("nobody can log in", extra={"error": error.message})
+    log.warning("users cannot log in", extra={"error": error.message})
     return web.HTTPServiceUnavailable(text="the issuer cannot be asked now: try again in a moment")

@@ -201,7 +201,7 @@ def _placer(now: Moment, key: ObjectKey) -> Callable[[Path], str]:
     """Where a field of the template stands; without the repository at hand, where the template begins."""
     template = now.repo.manifests.get(key)
     if template is None:
-        return lambda path: "nobody: it is needed"
+        return lambda path: "no file: other objects need it"
     engine = now.engine
     if engine is None or template.held is not None:
         return lambda path: str(replace(template.origin, column=0, line=0))

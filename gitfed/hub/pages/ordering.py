@@ -87,7 +87,7 @@ def _done(order: OrderView) -> str:
     what = ", ".join("everything" if target == EVERYTHING else target for target in order["of"])
     match order["order"]:
         case "suspend":
-            return f"{what}: suspended, nothing is written to it until somebody resumes it"
+            return f"{what}: suspended, nothing is written to it until a user resumes it"
         case "resume":
             return f"{what}: resumed"
         case "approve":

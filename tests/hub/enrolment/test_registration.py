@@ -167,7 +167,7 @@ async def test_a_ledger_that_cannot_be_read_lets_nobody_in(tmp_path: Path) -> No
     async with staged(tmp_path, options=EVERYWHERE, more=[AGENTS]) as hub:
         site, bearer = await registered(hub, "edge-1", tmp_path), token(hub)
         ledger(hub).path.write_text("{}")
-        assert await Site("edge-2", tmp_path).register(hub, bearer) == (503, "nobody can be registered now\n")
+        assert await Site("edge-2", tmp_path).register(hub, bearer) == (503, "no agent can be registered now\n")
         assert (await ask(hub, "GET", "/agents/v1/whose", certificate=site.file()))[0] == 503
 
 

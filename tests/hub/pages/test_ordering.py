@@ -53,8 +53,8 @@ async def _with(tmp_path: Path, name: str, do: Callable[[Person], Awaitable[None
 @pytest.mark.parametrize(
     ("order", "what", "said"),
     [
-        ("suspend", "cluster/eu-1", "Cluster/eu-1: suspended, nothing is written to it until somebody resumes it."),
-        ("suspend", "all", "Everything: suspended, nothing is written to it until somebody resumes it."),
+        ("suspend", "cluster/eu-1", "Cluster/eu-1: suspended, nothing is written to it until a user resumes it."),
+        ("suspend", "all", "Everything: suspended, nothing is written to it until a user resumes it."),
         ("resume", "cluster/us-1", "Cluster/us-1: resumed."),
         ("reconcile", WEB, f"{WEB}: looked at anew, what failed is tried again, drift is repaired."),
         ("approve", "ab" * 32, "Plan abababababab of commit cccccccccccc is let through: deletions."),
