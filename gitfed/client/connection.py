@@ -205,6 +205,6 @@ def _problem(answer: Answer) -> Mapping[str, Any] | None:
     if answer.content_type != _PROBLEM:
         return None
     with contextlib.suppress(ValueError, RecursionError):
-        found = json.loads(answer.body)
-        return found if isinstance(found, dict) else None
+        problem = json.loads(answer.body)
+        return problem if isinstance(problem, dict) else None
     return None
