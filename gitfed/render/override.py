@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from gitfed.model.base import Body, ObjectKey, Origin, group_of, key_of
 from gitfed.model.decisions import PolicyRef
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from gitfed.text.selector import Predicate
 
 _CLUSTER_WIDE = "ClusterOverridePolicy"
+_MOST_SPLITS = 4096
+"""Groups of clusters that are remembered; each is a list as long as there are clusters."""
 
 
 class OverrideError(ValueError):
@@ -118,6 +120,7 @@ class Overrides:
         compiled = [_Policy(policy) for policy in policies]
         self._origins = {policy.ref: policy.source.origin for policy in compiled}
         self._sources = {str(policy.ref): policy.source for policy in compiled}
+        self._splits: dict[tuple[int, ...], tuple[tuple[Candidate, ...], _Groups]] = {}
         self._cluster_wide = [policy for policy in compiled if not policy.namespace]
         self._namespaced: dict[str, list[_Policy]] = {}
         for policy in compiled:
@@ -203,11 +206,22 @@ class Overrides:
         self, state: _State, candidates: Sequence[Candidate], *, cluster_wide: bool
     ) -> Iterator[tuple[Sequence[Candidate], _State | OverrideError]]:
         rules = self.plan_rules(state[0], cluster_wide=cluster_wide)
-        for group, hitting in split(rules, candidates):
+        for group, hitting in self._split(rules, candidates):
             try:
                 yield group, _apply(state, hitting)
             except OverrideError as error:
                 yield group, error
+
+    def _split(self, rules: Sequence[Rule], candidates: Sequence[Candidate]) -> _Groups:
+        """`split`, remembered: thousands of templates have the same rules and go to the same clusters."""
+        key = (*map(id, rules), 0, *map(id, candidates))
+        known = self._splits.get(key)
+        if known is None:
+            if len(self._splits) >= _MOST_SPLITS:
+                self._splits.clear()
+            # The candidates are kept with the answer, so that none of these ids comes to name another one.
+            known = self._splits[key] = (tuple(candidates), split(rules, candidates))
+        return known[1]
 
 
 _State = tuple[Body, tuple[Edit, ...], tuple[PolicyRef, ...]]
@@ -218,11 +232,14 @@ def rule_key(rules: Sequence[Rule], candidate: Candidate) -> tuple[tuple[PolicyR
     return tuple((_ref(rule.policy), rule.index) for rule in rules if rule.hits(candidate))
 
 
-def split(rules: Sequence[Rule], candidates: Sequence[Candidate]) -> list[tuple[Sequence[Candidate], list[Rule]]]:
+_Groups: TypeAlias = list[tuple[Sequence[Candidate], list[Rule]]]
+
+
+def split(rules: Sequence[Rule], candidates: Sequence[Candidate]) -> _Groups:
     """The clusters grouped by the rules that hit them."""
-    groups: list[tuple[Sequence[Candidate], list[Rule]]] = [(candidates, [])]
+    groups: _Groups = [(candidates, [])]
     for rule in rules:
-        refined: list[tuple[Sequence[Candidate], list[Rule]]] = []
+        refined: _Groups = []
         for members, hitting in groups:
             inside = [candidate for candidate in members if rule.hits(candidate)]
             if not inside:
