@@ -17,6 +17,7 @@ NOW = datetime(2026, 8, 22, 10, 4, tzinfo=UTC)
 WEB = ObjectKey("apps", "Deployment", "shop", "web")
 CACHE = ObjectKey("apps", "Deployment", "shop", "cache")
 SPACE = ObjectKey("", "Namespace", "", "shop")
+WEB_POLICY = PolicyRef("PropagationPolicy", "shop", "web")
 SUCCESS = ScheduledCondition(True, "Success", "Binding has been scheduled successfully.")
 
 
@@ -26,10 +27,10 @@ def binding(
     why: str = "",
     condition: ScheduledCondition = SUCCESS,
     rejections: tuple[Rejection, ...] = (),
+    policy: PolicyRef | None = WEB_POLICY,
 ) -> Binding:
     made = tuple(Share(name, number) for name, number in sorted(shares.items()))
     numbers = [number for number in shares.values() if number is not None]
-    policy = PolicyRef("PropagationPolicy", "shop", "web")
     return Binding(
         id=BindingId("abcdefgh23456789"),
         key=key,

@@ -28,7 +28,7 @@ TEMPLATE: Body = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"n
 
 def binding(*clusters: str, policy: PolicyRef | None = POLICY, decision: Decision | None = None) -> Binding:
     scheduled = Scheduled(tuple(Share(name, 3) for name in clusters), policy, replicas=3)
-    return Binding(BindingId("b"), KEY, "apps/v1", Origin("web.yaml"), Scheduled(policy=scheduled), decision=decision)
+    return Binding(BindingId("b"), KEY, "apps/v1", Origin("web.yaml"), scheduled, decision=decision)
 
 
 def live(cluster: str, *, available: int = 3, ours: bool = True) -> LiveObject:
