@@ -14,7 +14,9 @@ This is the only module that imports PyYAML.
 from __future__ import annotations
 
 import base64
+import contextlib
 from collections.abc import Callable, Iterator
+from itertools import islice
 from typing import Any
 
 import yaml
@@ -32,6 +34,8 @@ from gitfed.text.positions import place_tree
 DEFAULT_LIMITS = YamlLimits()
 
 _TAG = "tag:yaml.org,2002:"
+_TOO_DEEP = "exceeded maximum nesting depth"
+"""What libyaml says of what is nested some thousand levels deep, from version 0.2.6 on."""
 _TYPES: dict[str, tuple[type, ...]] = {
     "int": (int,),
     "float": (float, int),
@@ -124,31 +128,14 @@ def _end_of(text: str) -> tuple[int, int]:
 
 def _yaml_events(text: str) -> Iterator[YamlEvent]:
     """libyaml's events as plain tuples. Raises `Stop` at the first syntax error."""
-    get_event: Callable[[], Any] = CParser(text).get_event
     try:
-        while (event := get_event()) is not None:
-            kind = type(event)
-            if kind is yaml.ScalarEvent:
-                mark = event.start_mark
-                value, note = _scalar(event, mark.line + 1, mark.column + 1)
-                yield "scalar", mark.line + 1, mark.column + 1, value, event.value, event.anchor, note
-            elif kind is yaml.MappingStartEvent or kind is yaml.SequenceStartEvent:
-                name, tag = ("map", "map") if kind is yaml.MappingStartEvent else ("list", "seq")
-                mark = event.start_mark
-                note = None
-                if event.tag not in (None, "!", _TAG + tag):
-                    note = _bad_tag(event.tag, mark.line + 1, mark.column + 1)
-                yield name, mark.line + 1, mark.column + 1, None, "", event.anchor, note
-            elif kind is yaml.MappingEndEvent or kind is yaml.SequenceEndEvent:
-                yield "end", 0, 0, None, "", None, None
-            elif kind is yaml.AliasEvent:
-                mark = event.start_mark
-                yield "alias", mark.line + 1, mark.column + 1, None, "", event.anchor, None
-            elif kind is yaml.DocumentStartEvent:
-                mark = event.start_mark
-                yield "document", mark.line + 1, mark.column + 1, None, "", None, None
-            elif kind is yaml.DocumentEndEvent:
-                yield "end document", 0, 0, None, "", None, None
+        try:
+            yield from _tuples(CParser(text).get_event)
+        except yaml.MarkedYAMLError as problem:
+            if problem.problem != _TOO_DEEP:
+                raise
+            # libyaml looks ahead, and gives up before it delivers the level at which `build` does, which has a place.
+            yield from islice(_tuples(yaml.SafeLoader(text).get_event), _delivered(text), None)
     except yaml.reader.ReaderError as problem:
         # The position counts bytes of UTF-8.
         before = text.encode("utf-8", "surrogatepass")[: problem.position].decode("utf-8", "ignore")
@@ -156,6 +143,41 @@ def _yaml_events(text: str) -> Iterator[YamlEvent]:
         raise Stop(Fault(*_end_of(before), message, "write it as an escape in double quotes")) from None
     except yaml.MarkedYAMLError as problem:
         raise Stop(_syntax(problem, text)) from None
+
+
+def _delivered(text: str) -> int:
+    """How many events libyaml delivers of what is too deep for it."""
+    number, events = 0, CParser(text)
+    with contextlib.suppress(yaml.MarkedYAMLError):
+        while events.get_event() is not None:
+            number += 1
+    return number
+
+
+def _tuples(get_event: Callable[[], Any]) -> Iterator[YamlEvent]:
+    while (event := get_event()) is not None:
+        kind = type(event)
+        if kind is yaml.ScalarEvent:
+            mark = event.start_mark
+            value, note = _scalar(event, mark.line + 1, mark.column + 1)
+            yield "scalar", mark.line + 1, mark.column + 1, value, event.value, event.anchor, note
+        elif kind is yaml.MappingStartEvent or kind is yaml.SequenceStartEvent:
+            name, tag = ("map", "map") if kind is yaml.MappingStartEvent else ("list", "seq")
+            mark = event.start_mark
+            note = None
+            if event.tag not in (None, "!", _TAG + tag):
+                note = _bad_tag(event.tag, mark.line + 1, mark.column + 1)
+            yield name, mark.line + 1, mark.column + 1, None, "", event.anchor, note
+        elif kind is yaml.MappingEndEvent or kind is yaml.SequenceEndEvent:
+            yield "end", 0, 0, None, "", None, None
+        elif kind is yaml.AliasEvent:
+            mark = event.start_mark
+            yield "alias", mark.line + 1, mark.column + 1, None, "", event.anchor, None
+        elif kind is yaml.DocumentStartEvent:
+            mark = event.start_mark
+            yield "document", mark.line + 1, mark.column + 1, None, "", None, None
+        elif kind is yaml.DocumentEndEvent:
+            yield "end document", 0, 0, None, "", None, None
 
 
 def _syntax(problem: yaml.MarkedYAMLError, text: str) -> Fault:

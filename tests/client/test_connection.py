@@ -228,7 +228,7 @@ def test_the_command_line_says_what_is_wrong_and_never_the_token(tmp_path: Path)
         (["get", "clusters", "--server", "http://hub.example"], "http://hub.example has no TLS"),
         (["get", "clusters", "--server", "https://a:b@hub.example"], "https://hub.example holds a user or a password"),
         (["get", "clusters", "--server", "https://hub.example", "--repo", "."], "--repo is about a repository"),
-        (["get", "works", "--live", "--context", "hub"], "--live is about a repository"),
+        (["get", "works", "--live", "--context", "hub"], "no kubeconfig: no context 'hub'"),
         (["get", "clusters", "--token-file", "/dev/null"], "--token-file is about a hub: --server says where it is"),
         (["get", "clusters", "--watch"], "--watch follows a running daemon: --server says where its hub is"),
         (["get", "clusters", "--server", "https://hub.example", "--kubeconfig", "/dev/null"],

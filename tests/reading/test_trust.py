@@ -208,7 +208,9 @@ def test_when_the_accepted_commit_is_gone_nobody_else_may_speak_for_it(place: Pl
     git.Repository.create(place.work, bare=False)
     place.settings(eve)
     eve.commit(place.work)
-    with pytest.raises(RevisionNotFound, match="is not in the repository any more: nobody says whose signatures count"):
+    with pytest.raises(
+        RevisionNotFound, match="is not in the repository any more: there is no record of whose signatures count"
+    ):
         place.reader().newest()
     (place.folder / "accepted.json").unlink()
     place.reader().newest()

@@ -110,7 +110,10 @@ async def opened(
             yield response
     finally:
         for transport in made.opened:
-            transport.abort()  # TLS would wait for the server's parting words, and its loop may end before these come
+            # TLS would wait for the server's parting words, and its loop may end before these come. A transport that is
+            # gone by then has no protocol any more, which Python 3.11.2 does not expect.
+            with contextlib.suppress(AttributeError):
+                transport.abort()
         await asyncio.sleep(0)  # aborted transports leave with the next turn of the loop
 
 
