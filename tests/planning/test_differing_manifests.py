@@ -144,3 +144,19 @@ def test_a_rule_of_one_cluster_renders_no_other() -> None:
 def rule(name: str, registry: str) -> dict[str, Any]:
     image = {"component": "Registry", "operator": "replace", "value": f"{registry}.example"}
     return {"targetCluster": {"clusterNames": [name]}, "overriders": {"imageOverrider": [image]}}
+
+
+@pytest.mark.parametrize(
+    ("operation", "looked_at"), [("healthInterpretation", 0), ("replicaRevision", 3), ("retention", 3)]
+)
+def test_only_scripts_that_make_manifests_have_them_looked_at(operation: str, looked_at: int) -> None:
+    script = json.dumps({
+        "apiVersion": "config.karmada.io/v1alpha1", "kind": "ResourceInterpreterCustomization",
+        "metadata": {"name": "x"},
+        "spec": {"target": {"apiVersion": "apps/v1", "kind": "Deployment"},
+                 "customizations": {operation: {"luaScript": "return nil"}}},
+    })  # fmt: skip
+    before = files(random.Random(1))
+    narrow = reviewed(before, {**before, "x.json": script}, LAZILY)
+    assert sum(key.kind == "Deployment" for key in narrow.touched) == looked_at
+    assert [declaration.key.name for declaration in narrow.declared] == ["x"]
