@@ -74,6 +74,11 @@ class Commits:
         return self._look
 
     @property
+    def standing(self) -> tuple[int, str, str]:
+        """What a cycle has of the repository; the same after a look that found nothing new."""
+        return id(self.repo), self.error, self.rejected
+
+    @property
     def waits(self) -> bool:
         """Whether the repository owes an answer: it is slow, or the way to it is cut."""
         return self._asking is not None and not self._asking.done()

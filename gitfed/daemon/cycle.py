@@ -98,19 +98,23 @@ class Engine:
         self.tell = callbacks.listener
         self.wake = asyncio.Event()
         """Set when something happened that a cycle may have an answer to."""
+        self._roused = 0
+        """How often something besides a move of the branch was a reason for a cycle."""
+        self._answered = -1
+        """`_roused` when the last cycle began; -1 where it did not come to its end."""
         self.commits = Commits(reader, self.tell, self.wake.set)
-        self.fleet = Fleet(open_session, self.options, self.wake.set, self.tell)
+        self.fleet = Fleet(open_session, self.options, self.rouse, self.tell)
         self.statuses = Statuses(self.fleet, self.options.now)
         self.descheduler = Descheduler(
             self.fleet,
             lambda: self.repo.settings.spec.scheduling if self.repo is not None else None,
             self.options.now,
-            self.wake.set,
+            self.rouse,
         )
-        self.autoscaling = Rounds(self.fleet, self._for_autoscaling, self.options.now, self.wake.set)
-        self.planner = Planner(interpreter, self.options.now, self.wake.set)
+        self.autoscaling = Rounds(self.fleet, self._for_autoscaling, self.options.now, self.rouse)
+        self.planner = Planner(interpreter, self.options.now, self.rouse)
         self.asking = self.planner.asking
-        sending = Sending(records, self.wake.set)
+        sending = Sending(records, self.rouse)
         self.memory = StateStore(sending, reader, self.fleet, self.statuses, self.planner.answers, self.options)
         self._reminders = Reminders()
         self._handed = 0
@@ -144,13 +148,19 @@ class Engine:
     # -- events -------------------------------------------------------------------------------------------------
 
     def source_changed(self) -> None:
+        """A ref of the repository moved, maybe by ourselves: the loop looks, and plans when there is something new."""
         self.commits.changed()
+        self.wake.set()
+
+    def rouse(self) -> None:
+        """Something besides the repository is different, or it is time: the loop plans, whatever the branch says."""
+        self._roused += 1
         self.wake.set()
 
     def approve(self, approval: Approval) -> None:
         """Let the held changes of exactly one plan through."""
         self.memory.approvals.add(approval)
-        self.wake.set()
+        self.rouse()
 
     def abandon(self) -> None:
         """The lead is lost: cancelling `daemon.loop` waits for nothing that is under way from now on."""
@@ -175,7 +185,7 @@ class Engine:
         except errors.StateConflict as error:
             log.warning("the state moved: reading it again", extra={"error": str(error)})
             self.memory.opened = False
-            self.wake.set()
+            self.rouse()
             return None
         except errors.GitfedError as error:
             if error is self._refused:
@@ -197,15 +207,18 @@ class Engine:
         stays as it is, and the turn is tried again. What a turn left half done is forgotten."""
         self.planner.forget()
         if self.repo is not None and await self.commits.cannot_be_planned(self.repo, error):
-            self.wake.set()
+            self.rouse()
             return
         self.memory.opened = False
         self._trouble.begins(error)
 
     async def _turn(self, watch: Stopwatch) -> CycleReport | None:
         self.memory.hear()
-        before = self.repo
+        before, roused, source = self.repo, self._roused, self.commits.standing
         repo = await self._fetch_and_read()
+        if self.commits.standing == source and roused == self._answered and self.memory.opened:
+            return None  # what moved is another ref: the one of our own record, most often
+        self._answered = -1
         watch.lap("read")
         seen = await self._observe(repo) if repo is not None else None
         if seen is None:
@@ -220,6 +233,7 @@ class Engine:
         handed = await self._hand_over(plan, seen)
         watch.lap("hand-over")
         self._trouble.ends()
+        self._answered = roused
         report = CycleReport(plan, handed, recorded, watch.total)
         self.options.telemetry.cycle(watch)
         self.tell("cycle", report)
@@ -272,7 +286,7 @@ class Engine:
     async def _record(self, plan: Plan, seen: _Observed) -> bool:
         """What must be known of the plan before anything of it is done; whether that was news."""
         if self.memory.approvals.take_up(plan):
-            self.wake.set()
+            self.rouse()
         self.commits.planned(seen.repo)
         if self.memory.opened and not _holds_history(plan):
             await self.commits.accept(seen.repo)
@@ -292,11 +306,11 @@ class Engine:
         if seen.decisions.known and not _holds_history(plan):
             self.fleet.exchange.follow(seen.repo, plan, left_alone.by_order(seen.decisions))
         if await self.statuses.update(plan, seen.repo, seen.interpreter, seen.starting) and self.fleet.quiet():
-            self.wake.set()
+            self.rouse()
         if self.fleet.quiet() and not waiting:
             unfinished = {change.cluster for change in self.waiting()}
             if await self.memory.write_results(plan, seen.repo, seen.in_use, unfinished, seen.reconciled):
-                self.wake.set()
+                self.rouse()
             if self._handed > _LARGE:
                 self._handed = 0
                 await asyncio.to_thread(free_memory.give_back)

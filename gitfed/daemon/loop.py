@@ -33,6 +33,7 @@ async def _run(engine: Engine, poll: Callable[[], float]) -> None:
     }
     tasks = {name: asyncio.create_task(work(), name=name) for name, (work, _) in beside.items()}
     polled = time.monotonic()
+    took = 0.0
     try:
         while True:
             for name, (work, failed) in beside.items():
@@ -46,8 +47,9 @@ async def _run(engine: Engine, poll: Callable[[], float]) -> None:
             if engine.trouble is not None:
                 await asyncio.sleep(engine.pause)  # whatever happens meanwhile: it would only fail again
                 continue
-            if report is not None:
-                await _calm(engine, report.took)
+            took = report.took if report is not None else took
+            if engine.plan is not None:
+                await _calm(engine, took)  # a look that found nothing new does not end the calm that it came into
             # What clusters do wakes the loop, often without an end; a poll is due all the same.
             pause = poll()
             seconds = max(0.0, polled + pause - time.monotonic())
@@ -55,6 +57,8 @@ async def _run(engine: Engine, poll: Callable[[], float]) -> None:
             await _sleep(engine.wake, seconds if due is None else min(seconds, due))
             if time.monotonic() - polled >= pause - _CALM:
                 engine.commits.changed()
+            if not engine.wake.is_set():
+                engine.rouse()
     finally:
         for task in tasks.values():
             task.cancel()
