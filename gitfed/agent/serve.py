@@ -19,6 +19,7 @@ from gitfed.agent.keeper import Keeper, declared
 from gitfed.agent.one_cluster import OneCluster
 from gitfed.agent.streams import Streams
 from gitfed.daemon.fleet.cluster_health import Timing
+from gitfed.edges import tls_buffers
 from gitfed.edges.kube.connection import credentials
 from gitfed.edges.kube.connection.session import Relay, Session
 from gitfed.model.base import ClusterName
@@ -44,6 +45,7 @@ class AgentOptions:
 async def run(options: AgentOptions, *, started: Callable[[int], None] = lambda port: None) -> signal.Signals:
     """Until SIGTERM or SIGINT, which it returns. `started` hears the port of the health endpoint. Raises InputError,
     UsageError."""
+    tls_buffers.keep_small()
     cluster = options.hub.cluster()
     keeper = Keeper(cluster, _sessions(options), timing=options.timing, concurrency=options.concurrency)
     streams = Streams(options.hub, _into_cluster(options, cluster))

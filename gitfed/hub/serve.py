@@ -18,7 +18,7 @@ from gitfed.daemon import commit_status, leader, wiring
 from gitfed.daemon.cycle import Engine
 from gitfed.daemon.loop import run_cycles
 from gitfed.daemon.wiring import DaemonOptions
-from gitfed.edges import git, repository_watch
+from gitfed.edges import git, repository_watch, tls_buffers
 from gitfed.edges import lock as locks
 from gitfed.edges.forge import Forge
 from gitfed.edges.kube.leases.election import Election
@@ -53,6 +53,7 @@ async def run(
     """The daemon: until SIGTERM or SIGINT, which it returns. `started` hears the engine and the health port; `forge`
     is told how commits fare; `notify` is the folder of targets of Notifications; `listening` hears of the hub, if there
     is to be one."""
+    tls_buffers.keep_small()
     folder = wiring.data_dir(options)
     # Threads that wait for a server which says nothing must not be all that there are: plans are made in threads too.
     asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(_THREADS, thread_name_prefix="gitfed"))

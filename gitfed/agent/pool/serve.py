@@ -24,6 +24,7 @@ from gitfed.agent.pool import membership
 from gitfed.agent.pool.clusters import PoolClusters
 from gitfed.agent.pool.membership import Membership
 from gitfed.daemon.fleet.cluster_health import Timing
+from gitfed.edges import tls_buffers
 from gitfed.edges.kube.connection import credentials
 from gitfed.edges.kube.connection.credentials import CredentialSources
 from gitfed.edges.kube.connection.session import CONCURRENCY, Session
@@ -74,6 +75,7 @@ class PoolMemberOptions:
 async def run(options: PoolMemberOptions, *, started: Callable[[int], None] = lambda port: None) -> signal.Signals:
     """Until SIGTERM or SIGINT, which it returns; then others get what it held. Raises InputError, UsageError,
     CredentialsError."""
+    tls_buffers.keep_small()
     _check(options)
     member = _Member(options)
     loop = asyncio.get_running_loop()
