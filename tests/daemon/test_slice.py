@@ -8,6 +8,8 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
+import pytest
+
 from gitfed.agent_protocol import replica, values
 from gitfed.daemon.fleet.member_protocol import Expected, news_in
 from gitfed.daemon.fleet.pulled import slice as slices
@@ -54,12 +56,26 @@ def test_a_body_that_many_clusters_have_is_held_once() -> None:
     assert b'"a":"same"' in texts[0]
 
 
-def test_a_change_that_many_clusters_get_alike_is_made_and_held_once() -> None:
+def test_a_change_that_many_clusters_get_alike_is_made_and_held_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(slices.time, "time", lambda: 1_800_000_000.0)
     many = [Slice(f"m{number}", "acme") for number in range(5)]
     for one in many:
         one.submit([_change("alike")], (), {}, (), ())
     assert len({id(one.tasks[KEY][0]) for one in many}) == 1
     assert len({id(one.told._values[values.of(values.CHANGE, KEY)]) for one in many}) == 1
+
+
+def test_what_an_agent_did_for_the_hub_before_is_no_task_of_this_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 1_800_000_000.0
+    monkeypatch.setattr(slices.time, "time", lambda: now)
+    before = Slice("m", "acme")
+    before.submit([_change("first")], (), {}, (), ())
+    done = {KEY: before.tasks[KEY][0].id}
+    now += 1.0
+    after = Slice("m", "acme")
+    after.submit([_change("second")], (), done, (), ())
+    assert after.tasks[KEY][0].id != done[KEY]
+    assert after.setup.list != before.setup.list, "an agent takes a list by its number"
 
 
 def _held(data: str) -> bool:

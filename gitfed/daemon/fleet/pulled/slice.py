@@ -5,6 +5,7 @@ A body is told once, by its digest, however many changes name it, and goes when 
 
 from __future__ import annotations
 
+import time
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from functools import lru_cache
@@ -48,6 +49,8 @@ def _shared(digest: str, body: Body) -> _Text:
 
 _Made: TypeAlias = tuple[bool, bool, bool, bool | None]
 """What is said of an object beside its manifest: stateful, overwrite, repair, and whether the list sees to it."""
+_TASKS_A_SECOND = 20
+"""In bits: more than any slice gives in its life, so that none comes to the numbers of the next."""
 _MOST_SHARED = 1 << 14
 """Values that are encoded and held once, while that many others are."""
 
@@ -81,7 +84,11 @@ class Slice:
 
     def __init__(self, cluster: ClusterName, federation: str) -> None:
         self.told = Told(whole=False, at_once=(values.SETUP, values.SHARING))
-        self.setup = Setup(federation)
+        # An agent remembers the numbers of the hub before this one, or of this slice's forerunner, and knows lists and
+        # tasks by number alone. Slices that are made in the same second give the same numbers: what they tell alike is
+        # held once.
+        self._number = int(time.time()) << _TASKS_A_SECOND
+        self.setup = Setup(federation, list=self._number)
         self.tasks: dict[ObjectKey, tuple[Task, Change]] = {}
         """The present list."""
         self.too_large: dict[ObjectKey, tuple[Change, int]] = {}
@@ -102,7 +109,6 @@ class Slice:
         """The rules that stand in the setup, and of which kinds."""
         self._listed: dict[str, set[str]] = {}
         """Keys of the values that stand beside the list, by what they are."""
-        self._number = 0
         self.tell()
 
     def tell(self, **changes: Any) -> bool:
