@@ -117,13 +117,11 @@ class Engine:
         sending = Sending(records, self.rouse)
         self.memory = StateStore(sending, reader, self.fleet, self.statuses, self.planner.answers, self.options)
         self._reminders = Reminders()
-        self._handed = 0
-        """Changes that were handed over since memory was given back."""
+        self._handed = 0  # changes since memory was given back
         self._urgent: set[ObjectKey] = set()
         self._turning = False
         self._trouble = Trouble()
-        self._refused: Exception | None = None
-        """What `review` raised."""
+        self._refused: Exception | None = None  # by `review`
 
     @property
     def trouble(self) -> errors.GitfedError | None:
@@ -153,7 +151,7 @@ class Engine:
         self.wake.set()
 
     def rouse(self) -> None:
-        """Something besides the repository is different, or it is time: the loop plans, whatever the branch says."""
+        """Something else is different, or it is time: the loop plans, whatever the branch says."""
         self._roused += 1
         self.wake.set()
 
@@ -190,8 +188,7 @@ class Engine:
         except errors.GitfedError as error:
             if error is self._refused:
                 raise
-            # A full disk, most likely. Nothing was handed over: what is not written down must not be done.
-            self._trouble.begins(error)
+            self._trouble.begins(error)  # a full disk, most likely: what is not written down must not be done
             return None
         except Exception as error:
             if error is not self._refused:
@@ -208,9 +205,9 @@ class Engine:
         self.planner.forget()
         if self.repo is not None and await self.commits.cannot_be_planned(self.repo, error):
             self.rouse()
-            return
-        self.memory.opened = False
-        self._trouble.begins(error)
+        else:
+            self.memory.opened = False
+            self._trouble.begins(error)
 
     async def _turn(self, watch: Stopwatch) -> CycleReport | None:
         self.memory.hear()
@@ -266,9 +263,8 @@ class Engine:
         starting = self.fleet.starting()
         in_use = frozenset(name for name, member in self.fleet.members.items() if member.ready.is_set())
         fleet = await self.memory.with_facts(repo, self.fleet.snapshot(repo))
-        interpreter = self.planner.interpreter_of(repo)
         decisions = await self.memory.decisions_for(repo)
-        return _Observed(repo, fleet, decisions, interpreter, in_use, starting, reconciled)
+        return _Observed(repo, fleet, decisions, self.planner.interpreter_of(repo), in_use, starting, reconciled)
 
     async def _decide(self, seen: _Observed) -> Plan:
         trimmed, taken_back = self.descheduler.take_back(seen.decisions)
@@ -288,7 +284,7 @@ class Engine:
         if self.memory.approvals.take_up(plan):
             self.rouse()
         self.commits.planned(seen.repo)
-        if self.memory.opened and not _holds_history(plan):
+        if self.memory.opened and not gate.holds_history(plan):
             await self.commits.accept(seen.repo)
         self.fleet.follow(plan, seen.interpreter, left_alone.repairs(seen.repo, seen.decisions))
         recorded = await self.memory.write_decisions(plan, seen.decisions, seen.fleet.live, seen.repo)
@@ -303,7 +299,7 @@ class Engine:
         handed = self.fleet.hand_over(plan, self._urgent, waiting)
         self._urgent &= waiting
         self._handed += handed
-        if seen.decisions.known and not _holds_history(plan):
+        if seen.decisions.known and not gate.holds_history(plan):
             self.fleet.exchange.follow(seen.repo, plan, left_alone.by_order(seen.decisions))
         if await self.statuses.update(plan, seen.repo, seen.interpreter, seen.starting) and self.fleet.quiet():
             self.rouse()
@@ -395,11 +391,6 @@ class _Observed:
     """Clusters that were not asked yet."""
     reconciled: frozenset[Reconciliation]
     """Orders to look at clusters anew that were carried out."""
-
-
-def _holds_history(plan: Plan) -> bool:
-    """Whether the commit is held for what it does to the history of its branch."""
-    return any(stated.name == gate.HISTORY and stated.held for stated in plan.gates)
 
 
 def _touched(before: RepoSnapshot, after: RepoSnapshot) -> set[ObjectKey]:

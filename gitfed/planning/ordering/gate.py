@@ -154,6 +154,11 @@ def _of_history(commit: Commit, applied_commit: Commit | None) -> _Limit:
     return _Limit(HISTORY, f"descendants of {applied}", commit[:12], over=True, message=message)
 
 
+def holds_history(plan: Plan) -> bool:
+    """Whether the commit is held for what it does to the history of its branch."""
+    return any(stated.name == HISTORY and stated.held for stated in plan.gates)
+
+
 def quotas(ledger: quota.Ledger) -> Iterator[Gate]:
     """Federated quotas: one gate for each resource that is refused or exceeded, else for the one nearest its limit."""
     for state in ledger.states():
