@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import difflib
 import shlex
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -44,38 +44,46 @@ class WriteOptions:
     dry_run: str | None
 
 
-def writing(command: _Command) -> _Command:
-    """--repo, --commit, --message and --dry-run of every command that writes a file → `writing: Writing`."""
-    command = parameters.value("writing", WriteOptions)(command)
-    for add in reversed(
-        (
-            parameters.option(
-                "--repo",
-                metavar="PATH",
-                default="",
-                shell_complete=complete.folders,
-                help="The checkout.  [default: the one around this folder]",
-            ),
-            parameters.option("--commit", is_flag=True, shared=False, help="Make the commit too."),
-            parameters.option(
-                "-m",
-                "--message",
-                shared=False,
-                metavar="TEXT",
-                default="",
-                help="The commit's message.  [default: what was done]",
-            ),
-            parameters.option(
-                "--dry-run",
-                shared=False,
-                type=click.Choice(["client"]),
-                default=None,
-                help="Print what would change, and write nothing.",
-            ),
-        )
-    ):
-        command = add(command)
-    return command
+def writing_into(default: str) -> Callable[[_Command], _Command]:
+    """--repo, --commit, --message and --dry-run of a command that writes a file → `writing: WriteOptions`. `default`
+    says which checkout it is without --repo."""
+    options = (
+        parameters.option(
+            "--repo",
+            metavar="PATH",
+            default="",
+            shell_complete=complete.folders,
+            help=f"The checkout.  [default: {default}]",
+        ),
+        parameters.option("--commit", is_flag=True, shared=False, help="Make the commit too."),
+        parameters.option(
+            "-m",
+            "--message",
+            shared=False,
+            metavar="TEXT",
+            default="",
+            help="The commit's message.  [default: what was done]",
+        ),
+        parameters.option(
+            "--dry-run",
+            shared=False,
+            type=click.Choice(["client"]),
+            default=None,
+            help="Print what would change, and write nothing.",
+        ),
+    )
+
+    def decorate(command: _Command) -> _Command:
+        command = parameters.value("writing", WriteOptions)(command)
+        for add in reversed(options):
+            command = add(command)
+        return command
+
+    return decorate
+
+
+writing = writing_into("the one around this folder")
+"""Of most commands that write a file."""
 
 
 @dataclass(slots=True)

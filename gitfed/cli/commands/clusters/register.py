@@ -143,7 +143,7 @@ class Declared:
     is_flag=True,
     help="Push the file as branch gitfed/register-NAME, and say where its pull request is opened.",
 )
-@desired.writing
+@desired.writing_into("with --commit or --pull-request the one around this folder, else none")
 @parameters.value("trusted", TrustedHub)
 @parameters.value("new", NewAgent)
 @parameters.value("topology", declaration.Topology)
