@@ -13,7 +13,7 @@ from gitfed import errors
 from gitfed.edges.kube.connection.session import Session
 from gitfed.edges.kube.facts import LONGEST
 
-_PATH = "/api/v1/namespaces"
+PATH = "/api/v1/namespaces"
 _QUERY = {"fieldSelector": "metadata.name=kube-system"}
 
 
@@ -34,7 +34,7 @@ async def read(session: Session) -> ClusterIdentity | None:
     """None: unknown, because we may not look or something else answers there. Raises ClusterError when the
     cluster does not answer."""
     try:
-        body = await session.json("GET", _PATH, query=_QUERY, timeout=LONGEST)
+        body = await session.json("GET", PATH, query=_QUERY, timeout=LONGEST)
     except (errors.Unauthorized, errors.ObjectNotFound, errors.ObjectInvalid):
         return None
     items = body.get("items") or ()
