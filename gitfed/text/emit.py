@@ -8,9 +8,9 @@ must not change with a library's version. `parse(dump(x))` gives `x` back: a pro
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeAlias
 
 import orjson
 
@@ -35,7 +35,11 @@ _SHORT = 1024
 
 def dump(value: Any) -> str:
     """Canonical YAML of a JSON value, ending in a newline. Keys are text."""
-    return "".join(_block(value, 0, "")) if isinstance(value, Mapping | list | tuple) else _scalar(value, 2) + "\n"
+    if not isinstance(value, Mapping | list | tuple):
+        return _scalar(value, 2) + "\n"
+    lines: list[str] = []
+    _block(value, 0, "", lines.append)
+    return "".join(lines)
 
 
 def dump_many(values: Iterable[Any]) -> str:
@@ -43,52 +47,62 @@ def dump_many(values: Iterable[Any]) -> str:
     return "---\n".join(dump(value) for value in values)
 
 
-def _block(value: Any, indent: int, lead: str) -> Iterator[str]:
+_Put: TypeAlias = Callable[[str], None]
+"""Takes one or more lines."""
+
+
+def _block(value: Any, indent: int, lead: str, put: _Put) -> None:
     """Lines of a mapping or list; `lead` is what already stands before the first line ("- " of a list item)."""
     if not value:
-        yield f"{lead}{'{}' if isinstance(value, Mapping) else '[]'}\n"
+        put(f"{lead}{'{}' if isinstance(value, Mapping) else '[]'}\n")
         return
     pad = " " * indent
     if isinstance(value, Mapping):
         for key in sorted(value):
-            yield from _entry(lead or pad, _key(key, pad), value[key], indent)
+            _entry(lead or pad, _key(key, pad), value[key], indent, put)
             lead = ""
         return
     for item in value:
         front = f"{lead or pad}- "
         lead = ""
         if type(item) is dict:
-            yield from _item(item, indent + 2, front)
+            _item(item, indent + 2, front, put)
         elif isinstance(item, Mapping | list | tuple):
-            yield from _block(item, indent + 2, front)
+            _block(item, indent + 2, front, put)
         else:
-            yield f"{front}{_scalar(item, indent + 2)}\n"
+            put(f"{front}{_scalar(item, indent + 2)}\n")
 
 
-def _item(item: dict[str, Any], indent: int, front: str) -> Iterable[str]:
+def _item(item: dict[str, Any], indent: int, front: str, put: _Put) -> None:
     try:
         text = orjson.dumps(item, option=orjson.OPT_PASSTHROUGH_DATETIME | orjson.OPT_PASSTHROUGH_DATACLASS)
     except TypeError:  # what is in it is no plain JSON
-        return _block(item, indent, front)
-    return (_known(text, indent, front),) if len(text) <= _SHORT else _block(item, indent, front)
+        text = b""
+    if 0 < len(text) <= _SHORT:
+        put(_known(text, indent, front))
+    else:
+        _block(item, indent, front, put)
 
 
 @lru_cache(_MOST_SHARED)
 def _known(item: bytes, indent: int, front: str) -> str:
     """The lines of an item, given as JSON."""
-    return "".join(_block(orjson.loads(item), indent, front))
+    lines: list[str] = []
+    _block(orjson.loads(item), indent, front, lines.append)
+    return "".join(lines)
 
 
-def _entry(front: str, key: str, value: Any, indent: int) -> Iterator[str]:
-    if not isinstance(value, Mapping | list | tuple):
-        yield f"{front}{key}: {_scalar(value, indent + 2)}\n"
+def _entry(front: str, key: str, value: Any, indent: int, put: _Put) -> None:
+    if type(value) is str or not isinstance(value, Mapping | list | tuple):
+        put(f"{front}{key}: {_scalar(value, indent + 2)}\n")
     elif not value:
-        yield f"{front}{key}: {'{}' if isinstance(value, Mapping) else '[]'}\n"
+        put(f"{front}{key}: {'{}' if isinstance(value, Mapping) else '[]'}\n")
     else:
-        yield f"{front}{key}:\n"
-        yield from _block(value, indent if isinstance(value, list | tuple) else indent + 2, "")
+        put(f"{front}{key}:\n")
+        _block(value, indent if isinstance(value, list | tuple) else indent + 2, "", put)
 
 
+@lru_cache(_MOST_SHARED)
 def _key(key: str, pad: str) -> str:
     if len(key) > _LONGEST_KEY:
         return f"? {_quoted(key)}\n{pad}"
