@@ -41,13 +41,47 @@ def text(body: Body | None) -> str:
 def hunks(before: str, after: str) -> list[str]:
     """A unified diff without titles, where each `@@` line says which field its first change is in."""
     old, new = before.splitlines(), after.splitlines()
-    lines = [line.rstrip("\n") for line in difflib.unified_diff(old, new, lineterm="", n=3)][2:]
+    lines = (
+        _only_hunk(old, new)
+        or [line.rstrip("\n") for line in difflib.unified_diff(old, new, lineterm="", n=_CONTEXT)][2:]
+    )
     return [
         _with_place(line, lines[index + 1 :], old, new) if line.startswith("@@") else line
         for index, line in enumerate(lines)
     ]
 
 
+def _only_hunk(old: Sequence[str], new: Sequence[str]) -> list[str]:
+    """Where one place differs and no line of it is on both sides, as most often: without comparing all with all."""
+    first = _alike(old, new)
+    last = min(_alike(old[::-1], new[::-1]), min(len(old), len(new)) - first)
+    gone, come = old[first : len(old) - last], new[first : len(new) - last]
+    if not (gone or come) or not set(gone).isdisjoint(come):
+        return []
+    begin = max(0, first - _CONTEXT)
+    after = min(last, _CONTEXT)
+    sizes = [first - begin + len(middle) + after for middle in (gone, come)]
+    return [
+        f"@@ -{_range(begin, sizes[0])} +{_range(begin, sizes[1])} @@",
+        *(f" {line}" for line in old[begin:first]),
+        *(f"-{line}" for line in gone),
+        *(f"+{line}" for line in come),
+        *(f" {line}" for line in old[first + len(gone) : first + len(gone) + after]),
+    ]
+
+
+def _alike(old: Sequence[str], new: Sequence[str]) -> int:
+    """How many lines at their beginning are the same."""
+    both = zip(old, new, strict=False)
+    return next((number for number, (a, b) in enumerate(both) if a != b), min(len(old), len(new)))
+
+
+def _range(begin: int, size: int) -> str:
+    """Of lines that are counted from 0, as unified diffs write it."""
+    return str(begin + 1) if size == 1 else f"{begin + 1 if size else begin},{size}"
+
+
+_CONTEXT = 3
 _RANGE = re.compile(r"@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@")
 
 
