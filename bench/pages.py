@@ -93,7 +93,7 @@ def _scrape(folder: Path) -> list[tuple[str, str]]:
         until(kubeconfig.exists, "the clusters are up")
         daemon = Daemon(repo, kubeconfig, folder / "data", "--hub-address", "0.0.0.0:0")
         try:
-            until(lambda: len(daemon.lines("object created")) >= CLUSTERS * OBJECTS, "the roll-out", every=0.5)
+            until(lambda: daemon.count("object created") >= CLUSTERS * OBJECTS, "the roll-out", every=0.5)
             url = f"https://127.0.0.1:{daemon.lines('the hub listens')[0]['url'].rpartition(':')[2]}/metrics"
             took, content = asyncio.run(_scrapes(url, folder / "data" / "hub"))
         finally:

@@ -81,14 +81,14 @@ def at_rest(place: Ground) -> None:
 
 def roll_out(place: Ground, daemon: Daemon) -> float:
     """Seconds from a plan of that many new objects to the last result that the hub heard of."""
-    known = len(daemon.lines("object created"))
+    known = daemon.count("object created")
     for number in range(COUNT):
         (place.work / f"apps/more{number}.json").write_text(deployment(f"more{number}"))
     git(place.work, "add", "-A")
     git(place.work, "commit", "-q", "-m", "more")
     git(place.work, "push", "-q", "origin", "HEAD:main")
     wanted = known + COUNT * len(NAMES)
-    until(lambda: len(daemon.lines("object created")) >= wanted, "the roll-out", 600.0, every=0.2)
+    until(lambda: daemon.count("object created") >= wanted, "the roll-out", 600.0, every=0.2)
     planned = next(line for line in daemon.lines("cycle finished") if line["create"] >= COUNT * len(NAMES))
     ends = daemon.lines("object created")[-1]["ts"]
     took = datetime.fromisoformat(ends) - datetime.fromisoformat(planned["ts"])
