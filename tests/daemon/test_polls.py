@@ -47,3 +47,26 @@ async def test_clusters_that_wake_the_loop_all_the_time_put_off_no_poll(tmp_path
         for task in (waking, work):
             task.cancel()
         await asyncio.gather(waking, work, return_exceptions=True)
+
+
+async def test_a_ref_that_is_not_the_branch_moves_and_nothing_is_planned_anew(tmp_path: Path) -> None:
+    repo, _first = await asyncio.to_thread(_repository, tmp_path)
+    told: list[str] = []
+    engine = wiring.make_engine(
+        wiring.DaemonOptions(str(repo), data_dir=tmp_path / "data"), listener=lambda event, value: told.append(event)
+    )
+    work = asyncio.create_task(run_cycles(engine, poll=lambda: 3600.0))
+    try:
+        await until(engine.settled)
+        planned = told.count("planned")
+        engine.source_changed()  # as after a push of our own record
+        await until(lambda: not engine.commits.due and engine.settled())
+        assert told.count("planned") == planned
+        engine.rouse()
+        await until(lambda: told.count("planned") > planned)
+        second = await asyncio.to_thread(_commit, repo)
+        engine.source_changed()
+        await until(lambda: engine.plan is not None and engine.plan.commit == second)
+    finally:
+        work.cancel()
+        await asyncio.gather(work, return_exceptions=True)
