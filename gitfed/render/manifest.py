@@ -83,7 +83,8 @@ def render(manifest: Manifest, binding: Binding, context: RenderContext) -> Rend
 def of_parts(manifest: Manifest, binding: Binding, wanted: Iterable[ShareGroup], context: RenderContext) -> Rendered:
     """The final manifests of some `parts`."""
     candidates, overrides, interpreter = context.candidates, context.overrides, context.interpreter
-    by_digest: dict[Digest, RenderedManifest] = {}
+    bodies: dict[Digest, Body] = {}
+    alike: dict[tuple[Digest, tuple[Edit, ...]], RenderedManifest] = {}
     failed: dict[ClusterName, str] = {}
     problems: list[Problem] = []
     ask_again = False
@@ -118,20 +119,20 @@ def of_parts(manifest: Manifest, binding: Binding, wanted: Iterable[ShareGroup],
                 stamp(as_stored(_labelled(result.body, labels)), context.federation, binding.id)
             )
             digest = Digest(canonical.digest(final))
-            same = by_digest.get(digest)
-            by_digest[digest] = RenderedManifest(
+            by = (*edits, *result.edits, *preserved)
+            # Where two rules come to the same, each cluster is told of the one that reached it.
+            same = alike.get((digest, by))
+            alike[digest, by] = RenderedManifest(
                 key=manifest.key,
                 binding=binding.id,
-                body=final if same is None else same.body,
+                body=bodies.setdefault(digest, final),
                 digest=digest,
                 clusters=tuple(sorted(result.clusters + (same.clusters if same else ()))),
                 replicas=replicas,
                 origin=manifest.origin,
-                edits=(*edits, *result.edits, *preserved),
+                edits=by,
             )
-    return Rendered(
-        tuple(sorted(by_digest.values(), key=lambda item: item.clusters)), failed, tuple(problems), ask_again
-    )
+    return Rendered(tuple(sorted(alike.values(), key=lambda item: item.clusters)), failed, tuple(problems), ask_again)
 
 
 def revisions(manifest: Manifest, binding: Binding) -> Iterator[OperationInputs]:
