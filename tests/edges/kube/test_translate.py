@@ -283,3 +283,16 @@ def test_of_a_refused_secret_only_fields_are_named() -> None:
     assert error_text.fields_only(text) == "the server refused the Secret (type)"
     assert error_text.fields_only("data[k]: bad") == "the server refused the Secret (data[k])"
     assert error_text.fields_only("nothing to see") == "the server refused the Secret"
+
+
+@pytest.mark.parametrize(
+    ("causes", "kind"),
+    [
+        ([{"reason": "ResourceVersionTooLarge"}], errors.HistoryGone),
+        ([{"reason": "Timeout"}], errors.ClusterFailed),
+        (["ResourceVersionTooLarge", {"reason": "ResourceVersionTooLarge"}], errors.HistoryGone),
+        (["ResourceVersionTooLarge"], errors.ClusterFailed),
+    ],
+)
+def test_only_a_version_that_is_too_large_tells_of_a_restored_server(causes: list[Any], kind: type[Exception]) -> None:
+    assert type(translate.failure("m1", 504, status(504, causes=causes))) is kind
