@@ -175,6 +175,12 @@ def test_a_pod_follows_its_phase(status: dict[str, Any], health: Health) -> None
     assert readiness(body("Pod", status, api_version="v1"))[0] is health
 
 
+@pytest.mark.parametrize(("said", "message"), [("Evicted: disk pressure", "Evicted: disk pressure"), (None, "failed")])
+def test_a_pod_that_failed_says_why(said: str | None, message: str) -> None:
+    status = {"phase": "Failed", **({"message": said} if said else {})}
+    assert readiness(body("Pod", status, api_version="v1")) == (FAILED, message)
+
+
 @pytest.mark.parametrize(
     ("status", "health"),
     [
