@@ -213,7 +213,7 @@ class Engine:
         self.memory.hear()
         before, roused, source = self.repo, self._roused, self.commits.standing
         repo = await self._fetch_and_read()
-        if self.commits.standing == source and roused == self._answered and self.memory.opened:
+        if self.commits.standing == source and roused == self._answered and self.memory.opened and not self.trouble:
             return None  # what moved is another ref: the one of our own record, most often
         self._answered = -1
         watch.lap("read")

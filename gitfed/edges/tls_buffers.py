@@ -12,7 +12,7 @@ SIZE: Final = 64 * 1024
 def keep_small() -> None:
     """Connections opened from now on have read buffers of `SIZE`.
 
-    asyncio fills one for each connection and keeps it, and has no argument for its size. An idle agent has some twenty
+    asyncio fills one for each connection and keeps it, and has no argument for its size. An idle agent has ten and more
     connections to its API server, a hub one from each agent.
     """
     sslproto.SSLProtocol.max_size = SIZE

@@ -6,6 +6,9 @@ import asyncio
 import subprocess
 from pathlib import Path
 
+import pytest
+
+from gitfed import errors
 from gitfed.daemon import wiring
 from gitfed.daemon.loop import run_cycles
 from tests.safety.engines import until
@@ -67,6 +70,29 @@ async def test_a_ref_that_is_not_the_branch_moves_and_nothing_is_planned_anew(tm
         second = await asyncio.to_thread(_commit, repo)
         engine.source_changed()
         await until(lambda: engine.plan is not None and engine.plan.commit == second)
+    finally:
+        work.cancel()
+        await asyncio.gather(work, return_exceptions=True)
+
+
+async def test_trouble_with_a_look_ends_with_the_next_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    repo, _first = await asyncio.to_thread(_repository, tmp_path)
+    engine = wiring.make_engine(wiring.DaemonOptions(str(repo), data_dir=tmp_path / "data"))
+    work = asyncio.create_task(run_cycles(engine, poll=lambda: 3600.0))
+    try:
+        await until(engine.settled)
+        look, full = engine.memory.look, True
+
+        async def looked() -> None:
+            if full:
+                raise errors.StateError("no space left on device")
+            await look()
+
+        monkeypatch.setattr(engine.memory, "look", looked)
+        engine.source_changed()
+        await until(lambda: engine.trouble is not None)
+        full = False
+        await until(lambda: engine.trouble is None)
     finally:
         work.cancel()
         await asyncio.gather(work, return_exceptions=True)
