@@ -16,4 +16,7 @@ async def test_a_tls_connection_holds_a_small_buffer(monkeypatch: pytest.MonkeyP
     tls_buffers.keep_small()
     loop = asyncio.get_running_loop()
     protocol = sslproto.SSLProtocol(loop, asyncio.Protocol(), ssl.create_default_context(), None)
-    assert len(protocol._ssl_buffer) == tls_buffers.SIZE
+    try:
+        assert len(protocol._ssl_buffer) == tls_buffers.SIZE
+    finally:
+        protocol._get_app_transport().close()
