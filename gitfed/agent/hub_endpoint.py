@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import ssl
-from dataclasses import dataclass
 from pathlib import Path
 
 import aiohttp
@@ -18,6 +17,7 @@ from gitfed.edges import no_answer, own_certificate
 from gitfed.model import agent_identity
 from gitfed.model.agent_identity import AgentName
 from gitfed.model.base import ClusterName
+from gitfed.text.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

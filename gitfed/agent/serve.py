@@ -7,7 +7,6 @@ import contextlib
 import logging
 import signal
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +25,7 @@ from gitfed.model.base import ClusterName
 from gitfed.model.declared.cluster import Cluster
 from gitfed.model.keys import CONTEXT, IN_CLUSTER
 from gitfed.registration import agent_manifests, rotation
+from gitfed.text.values import dataclass
 
 log = logging.getLogger("gitfed.agent")
 

@@ -7,13 +7,14 @@ process: the other side may be newer, broken, or an attacker who wants to find o
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Annotated, Any, Literal, TypeAlias
 
 import orjson
 from pydantic import Field, TypeAdapter, ValidationError
 
 from gitfed.errors import LinkError
+from gitfed.text.values import dataclass
 
 NEWEST = 3
 OLDEST = 2

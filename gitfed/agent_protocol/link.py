@@ -13,7 +13,6 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Awaitable, Callable, Coroutine
-from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Protocol, TypeVar
 
@@ -21,6 +20,7 @@ from gitfed.agent_protocol import frames
 from gitfed.agent_protocol.frames import Ack, Answer, Ask, Beat, Bye, Frame, Hello, Put, Welcome
 from gitfed.agent_protocol.replica import Heard, Told, ValueChange
 from gitfed.errors import GitfedError, LinkCut, LinkError
+from gitfed.text.values import dataclass
 
 log = logging.getLogger("gitfed.link")
 _T = TypeVar("_T")

@@ -10,7 +10,7 @@ of (that is the connection's), and one that has not this form ends the connectio
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any, Generic, TypeVar
 
@@ -29,6 +29,7 @@ from gitfed.services import exchange
 from gitfed.services.exchange import Endpoints
 from gitfed.services.slices import ServiceSlice
 from gitfed.text import canonical
+from gitfed.text.values import dataclass
 
 T = TypeVar("T")
 

@@ -8,7 +8,7 @@ written down when it changes and at most every `QUIET`: a metric that comes and 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 from gitfed.autoscaling import proposal, stabilization
@@ -26,6 +26,7 @@ from gitfed.model.scaling import (
     Scale,
 )
 from gitfed.text import quantity
+from gitfed.text.values import dataclass
 
 QUIET = timedelta(minutes=5)
 

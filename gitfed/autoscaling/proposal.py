@@ -13,12 +13,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime, timedelta
 
 from gitfed.model.declared.federated_hpa import Metric
 from gitfed.model.load import ClusterLoad, PodLoad, Reading, Sample
 from gitfed.text import quantity
+from gitfed.text.values import dataclass
 
 TOLERANCE = 0.1
 """A ratio of what is used to what is wanted that is so near to 1 changes nothing."""

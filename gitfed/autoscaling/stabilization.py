@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from gitfed.model.declared.federated_hpa import Behavior, ScalingPolicy, ScalingRules
 from gitfed.model.scaling import AutoscalerCondition, ConditionReason, ConditionType, ReplicaChange
+from gitfed.text.values import dataclass
 
 DOWN_WINDOW = timedelta(minutes=5)
 """So long the highest proposal counts before a number goes down, where nothing else is declared."""

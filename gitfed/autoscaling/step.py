@@ -7,7 +7,7 @@ number. The same step is taken by the daemon, by a plan in a pull request and by
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from types import MappingProxyType
 
@@ -17,6 +17,7 @@ from gitfed.model.declared.autoscaling import FEDERATED_HPA, CronFederatedHPA
 from gitfed.model.declared.federated_hpa import FederatedHPA
 from gitfed.model.repo import RepoSnapshot
 from gitfed.model.scaling import AutoscalerRecord, ConditionReason, Scale
+from gitfed.text.values import dataclass
 
 WhyNot = Callable[[ObjectKey], str]
 """Why a template has no number of replicas that could be decided; "" when it has one."""

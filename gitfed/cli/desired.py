@@ -9,7 +9,7 @@ from __future__ import annotations
 import difflib
 import shlex
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -22,6 +22,7 @@ from gitfed.errors import UsageError
 from gitfed.model.base import ObjectKey, Origin
 from gitfed.model.declared.cluster import Cluster
 from gitfed.text import edit
+from gitfed.text.values import dataclass
 
 if TYPE_CHECKING:
     from gitfed.model.repo import RepoSnapshot

@@ -11,7 +11,7 @@ import gc
 import logging
 import os
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -33,6 +33,7 @@ from gitfed.offline import input_files as given_files
 from gitfed.planning import retained_objects
 from gitfed.planning.review import declared_changes
 from gitfed.planning.review.declared_changes import Declaration
+from gitfed.text.values import dataclass
 
 if TYPE_CHECKING:
     from gitfed.client.connection import HubConnection

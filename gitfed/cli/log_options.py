@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import click
 
 from gitfed.cli.parameters import Command, gathered, option
+from gitfed.text.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

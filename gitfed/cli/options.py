@@ -9,7 +9,6 @@ from __future__ import annotations
 import shutil
 import sys
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -19,6 +18,7 @@ import click
 from gitfed.cli import complete
 from gitfed.cli.output import plain, progress
 from gitfed.cli.parameters import Command, Duration, Files, Rfc3339, gathered, option
+from gitfed.text.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from gitfed.edges.forge.place import ForgeProject
 from gitfed.errors import UsageError
+from gitfed.text.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

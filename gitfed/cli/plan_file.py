@@ -6,7 +6,6 @@ reviewed ones. The digest says *whether*; what stands beside it says *what* is d
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ from gitfed.edges import files
 from gitfed.errors import InputError, UsageError
 from gitfed.model.base import Commit, Digest
 from gitfed.model.plan import Plan
+from gitfed.text.values import dataclass
 from gitfed.views import plans
 
 SCHEMA = "gitfed.io/planfile/v1"

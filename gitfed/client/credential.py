@@ -11,7 +11,6 @@ import binascii
 import ssl
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +19,7 @@ from gitfed.edges import no_answer
 from gitfed.errors import InputError, UsageError
 from gitfed.text import yaml
 from gitfed.text.construct import YamlError
+from gitfed.text.values import dataclass
 
 _LARGEST = 1 << 20
 _REFUSED = {

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import urllib.parse
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, cast
 
 from pydantic import TypeAdapter, ValidationError
 
 from gitfed.client.connection import HubConnection
 from gitfed.errors import HubError
+from gitfed.text.values import dataclass
 from gitfed.views import (
     agents,
     autoscalers,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -17,6 +16,7 @@ from gitfed.errors import InputError
 from gitfed.model.base import ClusterName
 from gitfed.model.operator_orders import Approval
 from gitfed.model.plan import Change, Left, Plan
+from gitfed.text.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

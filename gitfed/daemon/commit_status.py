@@ -16,7 +16,6 @@ import asyncio
 import logging
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gitfed import errors
@@ -25,6 +24,7 @@ from gitfed.model.base import ClusterName, Commit, Problem, Severity
 from gitfed.model.fleet import Health
 from gitfed.model.plan import Action, Change, Left, Plan
 from gitfed.planning.review.review import Review
+from gitfed.text.values import dataclass
 
 if TYPE_CHECKING:
     # A review touches no cluster, and is not to pay for a Kubernetes client.

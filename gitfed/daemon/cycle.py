@@ -19,7 +19,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable, Collection
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from gitfed import errors
@@ -37,7 +37,6 @@ from gitfed.daemon.reminders import Reminders
 from gitfed.daemon.state_store import StateStore
 from gitfed.daemon.statuses import Statuses
 from gitfed.daemon.telemetry import Stopwatch
-from gitfed.daemon.trouble import Trouble
 from gitfed.edges import free_memory
 from gitfed.edges.kube.connection.session import Session
 from gitfed.interpret.registry import Interpreter
@@ -52,6 +51,7 @@ from gitfed.placement import recorded_facts
 from gitfed.planning import sent_keys
 from gitfed.planning.ordering import gate
 from gitfed.reading.reader import Reader
+from gitfed.text.values import dataclass
 
 log = logging.getLogger("gitfed.cycle")
 
@@ -120,7 +120,7 @@ class Engine:
         self._handed = 0  # changes since memory was given back
         self._urgent: set[ObjectKey] = set()
         self._turning = False
-        self._trouble = Trouble()
+        self._trouble = trouble.Trouble()
         self._refused: Exception | None = None  # by `review`
 
     @property

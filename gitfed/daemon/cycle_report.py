@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from gitfed.model.plan import Plan
+from gitfed.text.values import dataclass
 
 
 @dataclass(slots=True)

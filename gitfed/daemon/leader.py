@@ -16,13 +16,14 @@ import os
 import socket
 import uuid
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Protocol
 
 from gitfed import errors
 from gitfed.edges.kube.leases.election import Election
 from gitfed.edges.kube.leases.election import LeaseTiming as LeaseTiming
 from gitfed.edges.kube.leases.fence import Fence
+from gitfed.text.values import dataclass
 
 log = logging.getLogger("gitfed.leader")
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from gitfed.daemon.fleet.member_protocol import Repairs
 from gitfed.daemon.services.exchange import UntouchedIn
 from gitfed.model.base import ClusterName, ObjectKey
 from gitfed.model.decisions import Decisions
 from gitfed.model.operator_orders import Suspension
 from gitfed.model.repo import RepoSnapshot
+from gitfed.text.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,13 +16,13 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
 
 from gitfed.daemon.facts_record import FactsRecord
 from gitfed.daemon.record import Record
 from gitfed.model.base import ClusterName, ObjectKey
 from gitfed.model.decisions import Decisions
 from gitfed.model.fleet import ClusterFacts
+from gitfed.text.values import dataclass
 
 log = logging.getLogger("gitfed.record")
 

@@ -13,13 +13,14 @@ from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 
 from gitfed.model.base import ObjectKey
 from gitfed.model.decisions import Decision
 from gitfed.model.fleet import ApplyResult
 from gitfed.model.plan import Change
+from gitfed.text.values import dataclass
 
 SHORT = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 """Upper bounds in seconds for what takes milliseconds."""

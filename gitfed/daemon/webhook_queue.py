@@ -16,7 +16,7 @@ import contextlib
 import logging
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Protocol
 
 from gitfed.edges.backoff import Backoff
@@ -25,6 +25,7 @@ from gitfed.interpret.registry import InterpretError
 from gitfed.model.base import Body
 from gitfed.model.webhook import Webhook, WebhookQuestion
 from gitfed.reading.webhook_cache import Answers
+from gitfed.text.values import dataclass
 
 log = logging.getLogger("gitfed.webhooks")
 

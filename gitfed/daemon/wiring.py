@@ -12,7 +12,7 @@ import os
 import socket
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -47,6 +47,7 @@ from gitfed.planning import retained_objects
 from gitfed.reading import interpreters
 from gitfed.reading.reader import Reader
 from gitfed.reading.state_trust import StateTrust
+from gitfed.text.values import dataclass
 
 log = logging.getLogger("gitfed")
 

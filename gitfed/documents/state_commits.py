@@ -18,10 +18,11 @@ always written by gitfed: no reason that a person gives for an order can pass fo
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 
 from gitfed.text import trailers
+from gitfed.text.values import dataclass
 
 SKIP = " [skip ci]"
 """The end of each subject: pipelines do not run for it."""

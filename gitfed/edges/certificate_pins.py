@@ -9,7 +9,6 @@ import hashlib
 import hmac
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from datetime import datetime
 
 from cryptography import x509
@@ -18,6 +17,7 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.x509.oid import NameOID
 
 from gitfed.errors import InputError
+from gitfed.text.values import dataclass
 
 _PIN = re.compile(r"sha256:[0-9a-f]{64}")
 

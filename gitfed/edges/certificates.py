@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ipaddress
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -20,6 +20,7 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 from gitfed.edges import files
 from gitfed.edges.signing_request import SigningRequest
 from gitfed.errors import InputError, UsageError
+from gitfed.text.values import dataclass
 
 LONGEST_NAME = 64
 """Characters of a common name or an organization (X.520)."""

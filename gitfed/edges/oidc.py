@@ -14,7 +14,7 @@ import ssl
 import time
 import urllib.parse
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,7 @@ import yarl
 from gitfed.edges import no_answer, resolve
 from gitfed.edges.http import NoAnswer, Request, client
 from gitfed.errors import IdentityError, IdentityUnreachable, UsageError
+from gitfed.text.values import dataclass
 
 ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA")
 """Those with a public key. What a token says of its algorithm only chooses among them."""

@@ -13,7 +13,6 @@ import importlib.util
 import logging
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
@@ -25,6 +24,7 @@ from gitfed.edges import resolve
 from gitfed.edges.http import client
 from gitfed.errors import SearchStoreError
 from gitfed.model.declared.search import OpenSearchConfig
+from gitfed.text.values import dataclass
 
 TIMEOUT = 30.0
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?")

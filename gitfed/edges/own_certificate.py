@@ -11,10 +11,10 @@ import base64
 import binascii
 import hashlib
 import re
-from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from gitfed.errors import InputError
+from gitfed.text.values import dataclass
 
 _SEQUENCE, _SET, _OBJECT_IDENTIFIER, _VERSION = 0x30, 0x31, 0x06, 0xA0
 _TEXTS = (0x0C, 0x13, 0x16)

@@ -13,7 +13,6 @@ import os
 import threading
 import warnings
 from collections.abc import AsyncIterator, Callable, Iterable
-from dataclasses import dataclass
 from pathlib import Path
 
 from watchdog.events import FileSystemEvent, FileSystemEventHandler
@@ -23,6 +22,7 @@ from watchdog.observers.polling import PollingObserver
 from watchdog.utils import BaseThread
 
 from gitfed.errors import SourceError
+from gitfed.text.values import dataclass
 
 log = logging.getLogger(__name__)
 

@@ -7,7 +7,7 @@ are refused: what a certificate says beyond its subject is for the authority to 
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from cryptography import x509
 from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
@@ -16,6 +16,7 @@ from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.x509.oid import NameOID
 
 from gitfed.errors import InputError
+from gitfed.text.values import dataclass
 
 LARGEST = 8 << 10
 """Bytes of a request in PEM form; one with an RSA key of 4096 bits has less than 2 KiB."""

@@ -14,12 +14,13 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import orjson
 
 from gitfed.fleet_api import merge
+from gitfed.text.values import dataclass
 
 Columns = Sequence[Mapping[str, Any]]
 

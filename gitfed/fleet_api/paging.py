@@ -9,10 +9,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from gitfed.fleet_api import merge, versions
+from gitfed.text.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,8 +12,9 @@ it is written here is refused.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from urllib.parse import unquote
+
+from gitfed.text.values import dataclass
 
 _ESCAPED = re.compile(r"%2f|%5c|%00|%0a|%0d", re.IGNORECASE)
 _BELOW_PROXY = re.compile(r"/proxy(?:/|$)")

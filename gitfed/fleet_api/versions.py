@@ -12,9 +12,10 @@ from __future__ import annotations
 import base64
 import binascii
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import orjson
+
+from gitfed.text.values import dataclass
 
 Versions = Mapping[str, str]
 """By cluster."""

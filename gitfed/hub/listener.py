@@ -18,11 +18,12 @@ import resource
 import socket
 import ssl
 from collections import Counter
-from dataclasses import dataclass
 from typing import Any
 
 from aiohttp import web
 from aiohttp.web_protocol import RequestHandler
+
+from gitfed.text.values import dataclass
 
 log = logging.getLogger("gitfed.hub")
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import Literal
 
 from gitfed.daemon.telemetry import Histogram
+from gitfed.text.values import dataclass
 
 Labels = tuple[str, ...]
 Sample = tuple[Labels, float | Histogram]

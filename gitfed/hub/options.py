@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import ipaddress
-from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 
 from gitfed.edges import oidc
 from gitfed.errors import UsageError
+from gitfed.text.values import dataclass
 
 EVERYWHERE = ("0.0.0.0", "::")  # noqa: S104
 """Every address of this machine: none that a client could call."""

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TypeVar
 
@@ -30,6 +29,7 @@ from gitfed.model.plan import Plan
 from gitfed.model.repo import RepoSnapshot
 from gitfed.offline import inputs, orders
 from gitfed.offline.order_book import OrderBook
+from gitfed.text.values import dataclass
 from gitfed.views import names, ordered
 
 T = TypeVar("T")

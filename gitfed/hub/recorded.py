@@ -10,7 +10,7 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from gitfed import errors
@@ -21,6 +21,7 @@ from gitfed.model.fleet import ClusterFacts
 from gitfed.model.plan import Plan
 from gitfed.model.repo import RepoSnapshot
 from gitfed.offline import fleet_inputs, inputs, state_inputs
+from gitfed.text.values import dataclass
 
 log = logging.getLogger("gitfed.hub")
 

@@ -8,7 +8,6 @@ route needs *somewhere*; it asks `rights(request)` whether they have it for the 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from typing import Any
 
 from aiohttp import web
@@ -19,6 +18,7 @@ from gitfed.hub.access.sessions import BrowserSession
 from gitfed.hub.metric import Metric
 from gitfed.model import agent_identity
 from gitfed.model.agent_identity import AgentName
+from gitfed.text.values import dataclass
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 Service = Callable[[], Awaitable[None]]

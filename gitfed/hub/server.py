@@ -23,7 +23,7 @@ import logging
 import socket
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from aiohttp import web
@@ -44,6 +44,7 @@ from gitfed.hub.routes import CALLER, RIGHTS, SESSION, Capability, Route, Servic
 from gitfed.hub.running import Running
 from gitfed.hub.tls import TlsIdentity
 from gitfed.model.declared.cluster import Cluster
+from gitfed.text.values import dataclass
 
 log = logging.getLogger("gitfed.hub")
 audit = logging.getLogger("gitfed.audit")

@@ -17,7 +17,7 @@ own function is called.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from gitfed.interpret.registry import Operation
@@ -25,6 +25,7 @@ from gitfed.interpret.scripted import Scripted
 from gitfed.model.script import Run, Script
 from gitfed.text import yaml
 from gitfed.text.construct import YamlError
+from gitfed.text.values import dataclass
 
 NAME = "bundled"
 """The `source` of answers from here."""

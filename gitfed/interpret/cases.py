@@ -8,12 +8,12 @@ does for both.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from gitfed.interpret import bundled
 from gitfed.interpret.registry import Interpretation, Interpreter, Operation, OperationInputs, Replicas, Unknown
 from gitfed.model.base import Body
+from gitfed.text.values import dataclass
 
 AT = "2030-01-01T00:00:00Z"
 """What scripts take for the present time while cases run."""

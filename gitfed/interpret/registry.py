@@ -12,13 +12,13 @@ default: the last decision stays. If no source handles the question, that is not
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Generic, NamedTuple, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 from gitfed.interpret.schema.kubernetes import Kubernetes
 from gitfed.model.base import Body, Problem
 from gitfed.model.script import Script
+from gitfed.text.values import dataclass
 
 T = TypeVar("T")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from gitfed.client import credential
@@ -14,6 +14,7 @@ from gitfed.errors import UsageError
 from gitfed.fleet_api import doors
 from gitfed.model.base import ClusterName
 from gitfed.text import yaml
+from gitfed.text.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,13 +13,13 @@ import subprocess
 import tempfile
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 
 from gitfed.errors import UsageError
 from gitfed.member_access.contexts import KubeContext
 from gitfed.model.base import ClusterName
+from gitfed.text.values import dataclass
 
 _AT_ONCE = 8
 _PATIENCE = "--request-timeout=30s"

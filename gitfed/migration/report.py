@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 
 from gitfed.model.base import Body
+from gitfed.text.values import dataclass
 
 
 class Code(StrEnum):

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
+
+from gitfed.text.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 from typing import Any, NamedTuple, NewType, TypeAlias
+
+from gitfed.text.values import dataclass
 
 Body: TypeAlias = Mapping[str, Any]
 """A Kubernetes object as plain JSON values. Shared between snapshots and plans: never changed in place."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import UTC, datetime, timedelta
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
@@ -13,6 +13,7 @@ from gitfed.model.fleet import Reach
 from gitfed.model.operator_orders import Approval, HeldPlan, Reconciliation, Removal, Suspension
 from gitfed.model.scaling import AutoscalerRecord
 from gitfed.text import moment
+from gitfed.text.values import dataclass
 
 if TYPE_CHECKING:
     from gitfed.model.declared.federation import Guards

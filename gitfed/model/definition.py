@@ -7,10 +7,10 @@ must not fail. Invalid parts are left out.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from gitfed.model.base import Body, Kind
+from gitfed.text.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,12 +7,13 @@ an object whose kind could not be listed is covered by `unread`, and nothing is 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from enum import StrEnum
 from typing import Any, NamedTuple
 
 from gitfed.model.base import BindingId, Body, ClusterName, Digest, Kind, ObjectKey
+from gitfed.text.values import dataclass
 
 
 class Reach(StrEnum):

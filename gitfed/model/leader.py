@@ -7,8 +7,9 @@ The name in an inventory tells the kind of process: `run-<folder>-<random>` is a
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
 from datetime import datetime
+
+from gitfed.text.values import dataclass
 
 DAEMON = "run"
 ONE_SHOT = "apply"

@@ -7,12 +7,13 @@ unknown is not absent.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from types import MappingProxyType
 from typing import NamedTuple
 
 from gitfed.model.base import Body, ClusterName, Kind, ObjectKey
+from gitfed.text.values import dataclass
 
 SCALE_IN_OBJECT = frozenset(Kind("apps", kind) for kind in ("Deployment", "ReplicaSet", "StatefulSet"))
 """Kinds whose scale is made of `spec.replicas`, `spec.selector` and `status.replicas` of the object."""

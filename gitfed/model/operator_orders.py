@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
 from gitfed.model.base import ClusterName, Commit, ObjectKey
 from gitfed.text import moment
+from gitfed.text.values import dataclass
 
 EVERYTHING = "all"
 CLUSTER = "cluster/"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import datetime
 from enum import StrEnum
 from types import MappingProxyType
@@ -23,6 +23,7 @@ from gitfed.model.decisions import (
 from gitfed.model.fleet import FactsRef, LiveObject
 from gitfed.model.reason import NO_REASON, Reason, ReasonCode
 from gitfed.model.scaling import Scaling
+from gitfed.text.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

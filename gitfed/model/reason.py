@@ -6,11 +6,11 @@ No code reads a sentence back. Each is written once, in the table below, which a
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from types import MappingProxyType
 
 from gitfed.model.base import ClusterName
+from gitfed.text.values import dataclass
 
 
 class ReasonCode(StrEnum):

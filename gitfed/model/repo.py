@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from gitfed.model.base import Body, Commit, Digest, ObjectKey, Origin, Problem
 from gitfed.model.scope import EVERYTHING, PlanScope
+from gitfed.text.values import dataclass
 
 if TYPE_CHECKING:
     from gitfed.model.declared import (

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from enum import StrEnum
 from types import MappingProxyType
 
 from gitfed.model.base import Body, ObjectKey
+from gitfed.text.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,10 +9,11 @@ content goes. So a snapshot with few templates has in its `scope` the totals of 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from types import MappingProxyType
 
 from gitfed.model.base import ClusterName, ObjectKey
+from gitfed.text.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,10 +8,11 @@ without any rule.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, NamedTuple, TypeAlias
 
 from gitfed.model.base import Origin
+from gitfed.text.values import dataclass
 
 
 class Script(NamedTuple):

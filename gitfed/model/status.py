@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from gitfed.model.base import Body, ClusterName, ObjectKey
+from gitfed.text.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

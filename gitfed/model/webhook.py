@@ -8,10 +8,11 @@ reports the question that has none.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TypeAlias
 
 from gitfed.model.base import Body, Digest, ObjectKey
+from gitfed.text.values import dataclass
 
 GROUP = "config.karmada.io"
 DEFAULT_TIMEOUT = 10

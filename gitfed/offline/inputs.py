@@ -19,7 +19,7 @@ import hashlib
 import itertools
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -44,6 +44,7 @@ from gitfed.source import repo as source
 from gitfed.source.last_good import Earlier
 from gitfed.source.read_cache import ReadCache
 from gitfed.source.tree import FileTree
+from gitfed.text.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

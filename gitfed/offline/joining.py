@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import asyncio
 import base64
-from dataclasses import dataclass
 from typing import Any
 
 from gitfed import errors
 from gitfed.edges.kube.connection.session import Session
 from gitfed.model.keys import MANAGED_BY_LABEL, MANAGER, TOKEN_TYPE
+from gitfed.text.values import dataclass
 
 ACCOUNT = "gitfed"
 _LABELS = {MANAGED_BY_LABEL: MANAGER}

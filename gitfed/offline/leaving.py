@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from gitfed import errors
@@ -23,6 +23,7 @@ from gitfed.model.base import Kind, ObjectKey
 from gitfed.model.counting import Count, unheard
 from gitfed.model.fleet import InventoryEntry
 from gitfed.model.keys import BINDING_LABEL, FEDERATION_LABEL, PRUNE_ANNOTATION
+from gitfed.text.values import dataclass
 
 _AT_ONCE = 16
 _LOOK_AGAIN = 0.5

@@ -14,7 +14,7 @@ import functools
 import itertools
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
@@ -32,6 +32,7 @@ from gitfed.model.repo import RepoSnapshot
 from gitfed.offline import inputs, state_inputs
 from gitfed.offline.inputs import Opened, open_repository
 from gitfed.reading import state_trust, trust
+from gitfed.text.values import dataclass
 
 _ATTEMPTS = 5
 _PATIENCE = 15.0

@@ -13,7 +13,7 @@ by these functions; `by` is who asked, as it is shown to others.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 
@@ -27,6 +27,7 @@ from gitfed.model.operator_orders import EVERYTHING, Approval, HeldGate, HeldPla
 from gitfed.offline import order_book
 from gitfed.offline.order_book import OrderBook
 from gitfed.placement.scheduling import reschedule as rescheduling
+from gitfed.text.values import dataclass
 
 _LEAST = 8
 """Characters of a digest that name it."""

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from gitfed import __version__
@@ -30,6 +30,7 @@ from gitfed.planning.review import affected_templates, locality
 from gitfed.planning.unplanned import Bystanders, Circumstances
 from gitfed.source import kustomize, overview
 from gitfed.source.overview import Overview
+from gitfed.text.values import dataclass
 
 _MOST_FILES = 1500
 """Changed files from which on everything is looked at."""

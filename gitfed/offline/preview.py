@@ -11,7 +11,7 @@ note: no state branch, no facts or old ones, a Federation that is new.
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import NamedTuple
@@ -31,6 +31,7 @@ from gitfed.planning.lazy_manifests import AT_ONCE, LAZILY
 from gitfed.planning.review import affected_templates
 from gitfed.planning.review import review as reviewing
 from gitfed.planning.unplanned import Bystanders, Circumstances
+from gitfed.text.values import dataclass
 
 LARGE = 500
 """Templates from which on it pays to look only at what a change can reach."""

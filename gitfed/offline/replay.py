@@ -9,7 +9,7 @@ follow from that, to the byte.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 
 from gitfed.documents import bindings
@@ -26,6 +26,7 @@ from gitfed.planning import build
 from gitfed.planning.ordering import gate
 from gitfed.reading import effective_guards
 from gitfed.text import emit
+from gitfed.text.values import dataclass
 
 Difference = tuple[str, bytes, bytes]
 """(path, as recorded, as decided now)"""

@@ -5,13 +5,13 @@ Nothing that anybody follows moves. The revert goes the way of every change: rev
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from gitfed.edges.git import revert
 from gitfed.errors import SourceError, UsageError
 from gitfed.model.base import Commit
 from gitfed.offline import inputs, preview
+from gitfed.text.values import dataclass
 
 _SCRATCH = "refs/gitfed/rollback"
 

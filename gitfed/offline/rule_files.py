@@ -10,7 +10,7 @@ import functools
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +24,7 @@ from gitfed.model.declared.interpreter import ResourceInterpreterCustomization
 from gitfed.source import content, parse
 from gitfed.text import yaml
 from gitfed.text.construct import YamlError
+from gitfed.text.values import dataclass
 
 _MOST_BYTES = 32 * 1024 * 1024
 _SUFFIXES = (".yaml", ".yml", ".json")

@@ -8,7 +8,6 @@ bytes, so every file that the commit holds must come out as it stands there.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -28,6 +27,7 @@ from gitfed.planning.review.events import BindingEvent
 from gitfed.source import repo as source
 from gitfed.text import yaml
 from gitfed.text.construct import YamlError
+from gitfed.text.values import dataclass
 
 _STATE = "state.yaml"
 _CLUSTER = ("cluster.karmada.io", "Cluster", "")

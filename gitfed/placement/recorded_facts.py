@@ -15,7 +15,7 @@ Which module looks is `edges.kube.facts` and `edges.kube.capacity`; who writes i
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any, TypeAlias
 
@@ -26,6 +26,7 @@ from gitfed.model.repo import RepoSnapshot
 from gitfed.placement.scheduling import strategy
 from gitfed.text import canonical, quantity
 from gitfed.text.quantity import NANO, Quantity
+from gitfed.text.values import dataclass
 
 APART = timedelta(minutes=5)
 """Between two commits that tell of nothing but room."""

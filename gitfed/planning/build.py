@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from operator import attrgetter
 from types import MappingProxyType
@@ -40,6 +40,7 @@ from gitfed.planning.ordering import gate, namespace_deletion, operator_orders, 
 from gitfed.render import namespaces
 from gitfed.services import derived
 from gitfed.text import canonical
+from gitfed.text.values import dataclass
 
 _CLUSTER = attrgetter("cluster")
 """A loop in C: a million shares are looked at in every build of a large fleet."""

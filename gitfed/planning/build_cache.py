@@ -8,7 +8,7 @@ value stays the same object, so that later steps can tell by `is` what there is 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import datetime
 from itertools import chain
 from typing import Any
@@ -33,6 +33,7 @@ from gitfed.planning.schedule_cache import Schedules
 from gitfed.planning.schema_check import Judge
 from gitfed.render import override
 from gitfed.services import placement as services
+from gitfed.text.values import dataclass
 
 _FIRST = order.Position(0, 0)
 

@@ -5,7 +5,7 @@ A policy is a model with many optional members, and thousands of templates have 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from gitfed.model.base import Body
@@ -14,6 +14,7 @@ from gitfed.model.plan import PropagationTerms
 from gitfed.placement.failover import state_preservation
 from gitfed.placement.scheduling import match
 from gitfed.placement.scheduling.strategy import Form, Strategy
+from gitfed.text.values import dataclass
 
 if TYPE_CHECKING:
     from gitfed.model.declared.policy import Placement, Propagation

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -32,6 +32,7 @@ from gitfed.planning.context import Binder, PlacementQuery, PlacementResult
 from gitfed.planning.schedule_cache import Others, Schedules
 from gitfed.text import canonical
 from gitfed.text.identity import IdentityMemo
+from gitfed.text.values import dataclass
 
 if TYPE_CHECKING:
     from gitfed.placement.capacity.fleet_capacity import FleetCapacity, Read

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Set
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -18,6 +18,7 @@ from gitfed.placement.scheduling.cluster import Candidate
 from gitfed.placement.scheduling.request import PlacementRequest
 from gitfed.planning.compiled_policy import Directive
 from gitfed.planning.schedule_cache import Schedules
+from gitfed.text.values import dataclass
 
 if TYPE_CHECKING:
     from gitfed.model.declared.federation import Federation

@@ -10,7 +10,7 @@ override may give it the same replicas whatever its part is, or may fail.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TypeAlias
 
 from gitfed.model.base import ClusterName, Digest
@@ -19,6 +19,7 @@ from gitfed.model.plan import Binding, RenderedManifest
 from gitfed.model.repo import Manifest
 from gitfed.render import manifest as render_manifest
 from gitfed.render.manifest import Rendered, ShareGroup
+from gitfed.text.values import dataclass
 
 Make: TypeAlias = Callable[[Manifest, Binding, ShareGroup], Rendered]
 

@@ -7,7 +7,7 @@ then those that share something, one after the other (`contention`). Rendering a
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, cast
 
@@ -25,6 +25,7 @@ from gitfed.planning import bind, contention, prefetch
 from gitfed.planning.context import Binder, PlacementQuery, PlacementResult
 from gitfed.services import derived
 from gitfed.text import canonical
+from gitfed.text.values import dataclass
 
 if TYPE_CHECKING:
     from gitfed.model.declared.federation import Federation

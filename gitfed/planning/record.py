@@ -5,7 +5,7 @@ A decision that says the same as before *is* the one before, so that nothing is 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from gitfed.model.base import Problem
 from gitfed.model.decisions import Decision, Ownership, Rejection, Rescheduling, Scheduled, ScheduledCondition, Share
@@ -14,6 +14,7 @@ from gitfed.placement.failover import state_preservation
 from gitfed.placement.scheduling import reschedule
 from gitfed.placement.scheduling.request import NotAsked
 from gitfed.planning.context import Binder, PlacementQuery, PlacementResult
+from gitfed.text.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ follow from it as from any other. The template's own number is where it starts f
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from typing import TypeAlias
 
@@ -19,6 +19,7 @@ from gitfed.model.decisions import Decisions
 from gitfed.model.repo import Manifest, RepoSnapshot
 from gitfed.model.scaling import Scaled, Scaling
 from gitfed.text import canonical
+from gitfed.text.values import dataclass
 
 Memory: TypeAlias = dict[ObjectKey, tuple[Manifest, int, Manifest]]
 """Template, its decided number, and the template with it: the same object from build to build."""

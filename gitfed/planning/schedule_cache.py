@@ -8,7 +8,7 @@ policies, candidates and settings for all of them, the room of the clusters for 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, NamedTuple
 
 from gitfed.model.base import Body, ClusterName
@@ -22,6 +22,7 @@ from gitfed.placement.scheduling.filter_cache import Fits
 from gitfed.placement.scheduling.request import PlacementRequest
 from gitfed.planning.compiled_policy import Directive
 from gitfed.text.identity import IdentityMemo
+from gitfed.text.values import dataclass
 
 if TYPE_CHECKING:
     from gitfed.model.declared.policy import Propagation

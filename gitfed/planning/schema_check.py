@@ -8,7 +8,7 @@ every version whose types are known here, it is only said: the server may know b
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from gitfed.interpret.schema.check import Schemas
 from gitfed.interpret.schema.faults import Fault, FaultCode
@@ -19,6 +19,7 @@ from gitfed.model.repo import Manifest
 from gitfed.placement.scheduling.cluster import Candidate
 from gitfed.render import override
 from gitfed.render.manifest import Rendered
+from gitfed.text.values import dataclass
 
 _MOST = 20
 """Faults of one object that are told; more than that is another mistake."""

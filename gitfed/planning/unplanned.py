@@ -13,7 +13,6 @@ What the rows of those that are not looked at come to is the `scope` of the snap
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -25,6 +24,7 @@ from gitfed.placement.scheduling import cluster
 from gitfed.render import namespaces
 from gitfed.text import canonical
 from gitfed.text.identity import IdentityMemo
+from gitfed.text.values import dataclass
 
 if TYPE_CHECKING:
     from gitfed.model.repo import RepoSnapshot

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from gitfed.model.base import Kind, group_of
@@ -11,6 +10,7 @@ from gitfed.model.declared.cluster import Cluster
 from gitfed.model.declared.search import OpenSearchConfig, ResourceRegistry
 from gitfed.model.fleet import ClusterFacts
 from gitfed.placement.scheduling import affinity, cluster
+from gitfed.text.values import dataclass
 
 
 class Selected(NamedTuple):

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from gitfed import errors
@@ -31,6 +31,7 @@ from gitfed.model.base import Commit
 from gitfed.reading import trust
 from gitfed.text import trailers, yaml
 from gitfed.text.construct import YamlError
+from gitfed.text.values import dataclass
 
 log = logging.getLogger("gitfed.record")
 

@@ -19,7 +19,6 @@ import functools
 import json
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 from gitfed.edges import files, git
@@ -29,6 +28,7 @@ from gitfed.model.base import Commit
 from gitfed.model.declared.federation import Federation
 from gitfed.model.operator_orders import Approval
 from gitfed.text import public_key, trailers
+from gitfed.text.values import dataclass
 
 _MOST_COMMITS = 1000
 _MOST_HANDOVERS = 100

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from gitfed.model.base import Body, ClusterName
 from gitfed.model.keys import CLUSTER_ANNOTATION, HUB_ANNOTATION, MANAGED_BY_LABEL, MANAGER, NAME_LABEL
+from gitfed.text.values import dataclass
 
 NAME = "gitfed-agent"
 _LABELS = {NAME_LABEL: NAME, MANAGED_BY_LABEL: MANAGER}

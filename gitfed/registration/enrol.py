@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from gitfed import errors
 from gitfed.edges import signing_request
@@ -12,6 +12,7 @@ from gitfed.model import agent_identity
 from gitfed.model.agent_identity import AgentName
 from gitfed.registration import hub_client, hub_discovery, member_steps, renewal
 from gitfed.registration.agent_manifests import Agent, AgentCredentials
+from gitfed.text.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

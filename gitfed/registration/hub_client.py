@@ -12,7 +12,6 @@ import os
 import ssl
 import tempfile
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import aiohttp
@@ -22,6 +21,7 @@ from gitfed.edges import no_answer
 from gitfed.model import agent_identity
 from gitfed.model.agent_identity import AgentName
 from gitfed.registration.agent_manifests import AgentCredentials
+from gitfed.text.values import dataclass
 
 _TIMEOUT = 20.0
 _LARGEST = 256 << 10

@@ -9,7 +9,7 @@ and pods for the capacity that is left. Where services are shared it writes Endp
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from gitfed.model import agent_identity
 from gitfed.model.base import Body, Kind
@@ -18,6 +18,7 @@ from gitfed.model.declared.cluster import Cluster
 from gitfed.model.fleet import ClusterFacts
 from gitfed.model.load import SCALE_IN_OBJECT
 from gitfed.placement.scheduling import affinity, cluster
+from gitfed.text.values import dataclass
 
 _GROUP = "rbac.authorization.k8s.io"
 _READ = ["get", "list", "watch"]

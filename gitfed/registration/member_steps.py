@@ -10,7 +10,6 @@ import asyncio
 import base64
 import binascii
 import contextlib
-from dataclasses import dataclass
 from typing import Any
 
 from gitfed import errors
@@ -19,6 +18,7 @@ from gitfed.model.base import Body
 from gitfed.model.keys import CLUSTER_ANNOTATION, HUB_ANNOTATION, NAME_LABEL
 from gitfed.registration import agent_manifests
 from gitfed.registration.agent_manifests import NAME, Agent, AgentCredentials
+from gitfed.text.values import dataclass
 
 _MANAGER = "gitfed-register"
 _LOOK_AGAIN = 0.5

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from operator import attrgetter
 from typing import NamedTuple
 
@@ -25,6 +25,7 @@ from gitfed.model.repo import Manifest
 from gitfed.placement.scheduling.cluster import Candidate
 from gitfed.render import irrelevant_fields, override, revise
 from gitfed.text import canonical
+from gitfed.text.values import dataclass
 
 _CLUSTER, _REPLICAS = attrgetter("cluster"), attrgetter("replicas")
 """Loops in C: most workloads give all of their clusters the same, and those may be a hundred."""

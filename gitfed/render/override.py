@@ -14,7 +14,6 @@ name, namespace, kind and group are what the inventory knows it by.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from gitfed.model.base import Body, ObjectKey, Origin, group_of, key_of
@@ -24,6 +23,7 @@ from gitfed.placement.scheduling import affinity
 from gitfed.placement.scheduling.cluster import Candidate
 from gitfed.placement.scheduling.match import ANY, precision
 from gitfed.render import overriders
+from gitfed.text.values import dataclass
 
 if TYPE_CHECKING:
     from gitfed.model.declared.policy import Override, Overriders, ResourceSelector

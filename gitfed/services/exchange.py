@@ -12,7 +12,7 @@ it is the second, as for evictions, and they count as unknown.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 from gitfed.model.base import ClusterName, ObjectKey
 from gitfed.services import slices
 from gitfed.services.slices import ServiceSlice
+from gitfed.text.values import dataclass
 
 if TYPE_CHECKING:
     from gitfed.services.routes import Route

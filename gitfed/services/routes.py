@@ -7,7 +7,6 @@ consumed where its ServiceImport was placed, or by the clusters that it names.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from gitfed.model.base import ClusterName, ObjectKey
@@ -15,6 +14,7 @@ from gitfed.model.declared.services import MultiClusterService
 from gitfed.model.keys import DISPATCH_MANAGER, IMPORT_MANAGER
 from gitfed.model.repo import Manifest, RepoSnapshot
 from gitfed.services import derived, placement
+from gitfed.text.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

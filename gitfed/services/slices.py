@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from gitfed.model.base import Body, ClusterName, ObjectKey
@@ -20,6 +19,7 @@ from gitfed.model.keys import (
     SERVICE_NAME,
     SLICE_MANAGED_BY,
 )
+from gitfed.text.values import dataclass
 
 if TYPE_CHECKING:
     from gitfed.services.routes import Route

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
 from gitfed.model.base import ClusterName, ObjectKey
 from gitfed.model.plan import Binding, Plan
+from gitfed.text.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ How many may leave in one minute (`failover.maxEvictionsPerMinute`) does not mat
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
@@ -31,6 +31,7 @@ from gitfed.planning.ordering import gate
 from gitfed.planning.review import locality
 from gitfed.simulation import capacity_loss, simulated_fleet
 from gitfed.simulation.capacity_loss import Loss
+from gitfed.text.values import dataclass
 
 if TYPE_CHECKING:
     from gitfed.model.declared.policy import Propagation

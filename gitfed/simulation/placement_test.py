@@ -7,7 +7,6 @@ clock of `simulation`, by the daemon's own steps. Files that a test names are re
 from __future__ import annotations
 
 import posixpath
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -23,6 +22,7 @@ from gitfed.offline import fleet_inputs, input_files, inputs
 from gitfed.planning import build
 from gitfed.planning.review import expect
 from gitfed.simulation import scenario, simulation
+from gitfed.text.values import dataclass
 
 UNTIL = 1800.0
 """Seconds after which a placement is looked at when something failed and the test does not say: half an hour."""

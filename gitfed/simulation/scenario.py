@@ -7,7 +7,8 @@ The same words stand on the command line (`gitfed simulate`) and in a PlacementT
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+from gitfed.text.values import dataclass
 
 _NAMED = r"(?P<target>(cluster|region|zone|provider)/[^:=@\s]+)"
 _AT = r"(@(?P<at>\S+))?"

@@ -10,7 +10,7 @@ from __future__ import annotations
 import gc
 import math
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import datetime, timedelta
 
 from gitfed.interpret.registry import Interpreter
@@ -28,6 +28,7 @@ from gitfed.planning.ordering import gate
 from gitfed.simulation import capacity_loss, n_minus_one, simulated_fleet
 from gitfed.simulation.capacity_loss import Loss
 from gitfed.simulation.scenario import ScenarioEvent
+from gitfed.text.values import dataclass
 
 _TURNS = 20
 """Cycles at one moment. Each carries something out, so there is an end; this is for the defect that has none."""

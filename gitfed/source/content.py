@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 from gitfed.model import definition
@@ -34,6 +34,7 @@ from gitfed.source.possible import Meaning
 from gitfed.source.tree import visible
 from gitfed.text import canonical, nearest, yaml
 from gitfed.text.construct import Document
+from gitfed.text.values import dataclass
 
 LARGEST_OBJECT = 1024 * 1024
 """bytes of JSON; an API server takes little more"""

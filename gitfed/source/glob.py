@@ -10,7 +10,8 @@ from __future__ import annotations
 import fnmatch
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+
+from gitfed.text.values import dataclass
 
 _ANY_DEPTH = "**"
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from gitfed.errors import SourceError
 from gitfed.source.tree import FileEntry, visible
 from gitfed.text import yaml
+from gitfed.text.values import dataclass
 
 _LARGEST = 1024 * 1024
 _PLUGINS = ("generators", "transformers", "validators")

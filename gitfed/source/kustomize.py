@@ -14,7 +14,7 @@ import hashlib
 import posixpath
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass, field
+from dataclasses import field
 from operator import attrgetter
 from typing import Any, Protocol
 
@@ -22,6 +22,7 @@ from gitfed.model.base import Origin, Problem
 from gitfed.source import kustomization
 from gitfed.source.kustomization import Names as Names
 from gitfed.source.tree import SUBMODULE, SYMLINK, FileEntry, visible
+from gitfed.text.values import dataclass
 
 NAMES = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 ORIGIN = "config.kubernetes.io/origin"

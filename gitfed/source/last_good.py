@@ -8,7 +8,7 @@ not the same: the file may have declared anything.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from gitfed.errors import SourceError
 from gitfed.model.base import Commit
@@ -16,6 +16,7 @@ from gitfed.model.repo import HeldFile
 from gitfed.source.content import FileContent
 from gitfed.source.read_cache import ReadCache
 from gitfed.source.tree import LARGEST_FILE
+from gitfed.text.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

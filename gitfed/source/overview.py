@@ -9,7 +9,6 @@ is not decided here (`planning.review.affected_objects`).
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Set
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from gitfed.model.base import Commit, ObjectKey
@@ -19,6 +18,7 @@ from gitfed.model.repo import Manifest, RepoSnapshot
 from gitfed.source import kustomize
 from gitfed.source.tree import SUBMODULE, SYMLINK, FileEntry
 from gitfed.text import canonical
+from gitfed.text.values import dataclass
 
 FORMAT = 1
 _FAR = frozenset(

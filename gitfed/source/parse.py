@@ -6,11 +6,11 @@ A blob never changes, so it is parsed once, ever: `read_cache.py` keeps the resu
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Protocol
 
 from gitfed.text import canonical, yaml
 from gitfed.text.construct import Document, Fault
+from gitfed.text.values import dataclass
 
 _VERSION = 4
 """Part of every cache entry: raised when the same bytes would be read differently."""

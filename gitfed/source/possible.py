@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any, TypeGuard
 
 from gitfed.model.base import Kind, ObjectKey, group_of
 from gitfed.model.declared import registry
 from gitfed.model.repo import Possible
 from gitfed.source import recognize, scope
+from gitfed.text.values import dataclass
 
 _OVERRIDES = frozenset(("OverridePolicy", "ClusterOverridePolicy"))
 _OF_A_NAMESPACE = registry.NAMESPACED

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from gitfed.errors import SourceError
 from gitfed.model import counting
@@ -34,6 +34,7 @@ from gitfed.source.parse import ParseCache
 from gitfed.source.possible import Meaning
 from gitfed.source.read_cache import ReadCache
 from gitfed.source.tree import visible
+from gitfed.text.values import dataclass
 
 USUAL_PATHS = ("gitfed.yaml", "gitfed.yml", "gitfed.json")
 _RESERVED = ("karmada-system", "karmada-cluster", "gitfed-system")

@@ -10,11 +10,12 @@ from __future__ import annotations
 import posixpath
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import NamedTuple, Protocol
 
 from gitfed.errors import SourceError
 from gitfed.model.base import Commit, Origin, Problem, Severity
+from gitfed.text.values import dataclass
 
 SYMLINK = 0o120000
 SUBMODULE = 0o160000

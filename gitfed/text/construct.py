@@ -7,8 +7,10 @@ would add is counted in bytes *before* it is used, so ten lines of "billion laug
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, TypeAlias
+
+from gitfed.text.values import dataclass
 
 
 @dataclass(frozen=True, slots=True, order=True)

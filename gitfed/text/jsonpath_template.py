@@ -12,8 +12,9 @@ chain begins, and may be left out.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Final, TypeAlias
+
+from gitfed.text.values import dataclass
 
 
 class TemplateError(ValueError):

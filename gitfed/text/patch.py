@@ -6,10 +6,10 @@ The document that goes in is never changed, so a patch that fails half way leave
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from gitfed.text import pointer
+from gitfed.text.values import dataclass
 
 
 class PatchError(ValueError):

@@ -7,10 +7,11 @@ tree of places when a problem has to be shown. Nothing is checked here; `build` 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from gitfed.text.construct import MERGE, Stop, YamlEvent
+from gitfed.text.values import dataclass
 
 
 @dataclass(slots=True)

@@ -6,12 +6,12 @@ These are requests of pods, not measurements of what they use: requests are what
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from gitfed.model.fleet import ClusterFacts, NodeFacts
 from gitfed.text import quantity
 from gitfed.text.quantity import NANO
+from gitfed.text.values import dataclass
 from gitfed.views.value import View
 
 NONE = "–"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Literal
 
 from gitfed.model.base import ClusterName, ObjectKey
@@ -15,6 +14,7 @@ from gitfed.placement.failover import remedies
 from gitfed.services import routes
 from gitfed.services.exchange import Seen
 from gitfed.services.routes import Route
+from gitfed.text.values import dataclass
 from gitfed.views.value import ResourceRef, View, resource
 
 SCHEMA: Literal["gitfed.io/services/v1"] = "gitfed.io/services/v1"

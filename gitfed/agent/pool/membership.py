@@ -16,7 +16,6 @@ import hashlib
 import logging
 import random
 from collections.abc import Awaitable, Callable, Iterable
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Protocol
 
@@ -29,6 +28,7 @@ from gitfed.model.agent_presence import Holding
 from gitfed.model.base import ClusterName
 from gitfed.model.keys import CONNECTED
 from gitfed.model.leader import Lead
+from gitfed.text.values import dataclass
 
 log = logging.getLogger("gitfed.agent")
 

@@ -10,7 +10,7 @@ import signal
 import socket
 import uuid
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +37,7 @@ from gitfed.model.base import ClusterName
 from gitfed.model.declared.cluster import Cluster
 from gitfed.model.keys import POOL
 from gitfed.registration import rotation
+from gitfed.text.values import dataclass
 
 log = logging.getLogger("gitfed.agent")
 

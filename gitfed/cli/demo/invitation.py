@@ -6,10 +6,10 @@ What a line is for stands above it, not behind it: not every shell takes a comme
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from gitfed.cli.output import formatting
+from gitfed.text.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ import re
 import shlex
 import socket
 from collections.abc import AsyncIterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +24,7 @@ from gitfed.cli.demo.invitation import Hint
 from gitfed.cli.demo.stage import Stage
 from gitfed.cli.output import formatting
 from gitfed.registration import agent_manifests
+from gitfed.text.values import dataclass
 
 _EDGE = "edge-1"
 _SYSTEM = "gitfed-system"

@@ -11,7 +11,7 @@ import itertools
 import os
 import sys
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import UTC, datetime
 from importlib import resources
 from pathlib import Path
@@ -28,6 +28,7 @@ from gitfed.edges import git
 from gitfed.errors import InputError
 from gitfed.model.base import Commit
 from gitfed.model.plan import Plan
+from gitfed.text.values import dataclass
 
 _BRANCH = "refs/heads/main"
 _PROPOSAL = "refs/heads/proposal"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import click
@@ -16,6 +15,7 @@ from gitfed.model.base import ObjectKey
 from gitfed.offline.rule_files import Found
 from gitfed.planning.objects import redact
 from gitfed.text import canonical, yaml
+from gitfed.text.values import dataclass
 from gitfed.views import names
 
 SCHEMA = "gitfed.io/interpretation/v1"

@@ -4,11 +4,11 @@ or message can be taken for markup; characters that XML cannot hold are made vis
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from xml.etree import ElementTree
 
 from gitfed.cli.output import plain
 from gitfed.model.declared.federation import PlacementTest
+from gitfed.text.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, cast
 
 import click
@@ -11,6 +10,7 @@ import click
 from gitfed.cli import options
 from gitfed.cli.output import matrix, plain, structured, table
 from gitfed.model.base import ObjectKey
+from gitfed.text.values import dataclass
 from gitfed.views import autoscalers, capacity, names, policies, quotas, services
 from gitfed.views.agents import AgentView
 from gitfed.views.bindings import PlacedBinding, StatusView

@@ -7,13 +7,13 @@ columns are alike folded into one; one block for each template.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from gitfed.cli.output import formatting, plain, table
 from gitfed.cli.output.table import Cell
 from gitfed.model.base import ClusterName
 from gitfed.model.decisions import Share
+from gitfed.text.values import dataclass
 
 Shares: TypeAlias = Mapping[ClusterName, int | None]
 """Replicas by cluster; None where the kind has no replicas."""

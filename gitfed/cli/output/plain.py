@@ -10,8 +10,9 @@ import os
 import re
 import sys
 import unicodedata
-from dataclasses import dataclass
 from typing import IO
+
+from gitfed.text.values import dataclass
 
 _UNSAFE = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]")
 _UNSAFE_IN_TEXT = re.compile(

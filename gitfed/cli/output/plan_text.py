@@ -13,7 +13,7 @@ Total:  0 create, 1 update, 2 move, 0 delete in 3 of 4 clusters.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from gitfed.cli.output import declared_text, formatting, matrix, plain, plan_failing, reasons, table
 from gitfed.cli.output.table import Cell
@@ -23,6 +23,7 @@ from gitfed.model.plan import Action, Binding, Change, FieldChange, Gate, Plan
 from gitfed.planning import retained_objects
 from gitfed.planning.ordering import order
 from gitfed.planning.review.declared_changes import Declaration
+from gitfed.text.values import dataclass
 from gitfed.views import names
 
 _MOST_UNCHANGED = 40

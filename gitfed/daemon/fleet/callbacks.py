@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 
 from gitfed.edges.kube.observe import Assessment
@@ -17,6 +17,7 @@ from gitfed.interpret.registry import Interpreter
 from gitfed.model.base import Body, ClusterName, ObjectKey
 from gitfed.model.fleet import ApplyResult
 from gitfed.model.plan import Change
+from gitfed.text.values import dataclass
 
 log = logging.getLogger("gitfed.member")
 

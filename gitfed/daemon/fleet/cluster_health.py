@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import datetime
 
 from gitfed.daemon.fleet.capacity_probe import Measure
@@ -19,6 +19,7 @@ from gitfed.edges.kube.facts import LONGEST
 from gitfed.model.capacity import Model
 from gitfed.model.fleet import ClusterFacts, Reach
 from gitfed.placement import recorded_facts as beliefs
+from gitfed.text.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from gitfed.daemon.fleet.leadership import Leading
 from gitfed.model.base import ClusterName
 from gitfed.model.fleet import ClusterFacts
+from gitfed.text.values import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

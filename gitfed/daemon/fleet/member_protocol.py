@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from typing import Protocol, TypeAlias
 
@@ -23,6 +23,7 @@ from gitfed.model.declared.cluster import Cluster
 from gitfed.model.fleet import ClusterFacts, ClusterLive, InventoryEntry, LiveObject, Stuck
 from gitfed.model.load import ClusterLoad, LoadQuestion
 from gitfed.model.plan import Action, Change, Plan, RenderedManifest
+from gitfed.text.values import dataclass
 
 
 class Worklist(Protocol):

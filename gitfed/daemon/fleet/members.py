@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import functools
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import UTC, datetime
 from typing import Any
 
@@ -25,6 +25,7 @@ from gitfed.model.base import ClusterName
 from gitfed.model.declared.cluster import Cluster
 from gitfed.model.fleet import ClusterFacts
 from gitfed.model.repo import RepoSnapshot
+from gitfed.text.values import dataclass
 
 _ENDS = 15.0
 """Seconds that members have to end in."""

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from gitfed.model.base import ClusterName, ObjectKey
 from gitfed.model.fleet import InventoryEntry
 from gitfed.model.plan import Action, Change, Plan
 from gitfed.model.reason import ReasonCode
+from gitfed.text.values import dataclass
 
 
 @dataclass(slots=True)

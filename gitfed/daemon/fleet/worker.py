@@ -10,7 +10,7 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Awaitable, Callable, Collection, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 from gitfed import errors
@@ -22,6 +22,7 @@ from gitfed.edges.kube.apply import NOT_EMPTY
 from gitfed.model.base import ClusterName, ObjectKey
 from gitfed.model.fleet import ApplyResult, Health, InventoryEntry, LiveObject
 from gitfed.model.plan import Action, Change
+from gitfed.text.values import dataclass
 
 log = logging.getLogger("gitfed.worker")
 

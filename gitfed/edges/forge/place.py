@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 import urllib.parse
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import ClassVar, Protocol
 
 from gitfed.model.base import Commit
+from gitfed.text.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

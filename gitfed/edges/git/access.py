@@ -18,7 +18,6 @@ import shlex
 import tempfile
 import threading
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
@@ -26,6 +25,7 @@ from urllib.parse import unquote
 from gitfed.edges import address
 from gitfed.edges.git import location, program
 from gitfed.errors import SourceError, UsageError
+from gitfed.text.values import dataclass
 
 if TYPE_CHECKING:
     from gitfed.edges.git import app

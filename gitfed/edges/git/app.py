@@ -10,7 +10,7 @@ import base64
 import json
 import ssl
 import time
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from gitfed.edges import no_answer
 from gitfed.edges.git import git_errors
 from gitfed.edges.http import NoAnswer, Request, blocking
 from gitfed.errors import SourceError, SourceUnreachable
+from gitfed.text.values import dataclass
 
 _SECONDS = 30.0
 _LARGEST = 64 * 1024

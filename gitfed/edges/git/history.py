@@ -5,12 +5,12 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, timezone
 
 from gitfed.edges.git.program import Program
 from gitfed.errors import RevisionNotFound, SourceError, SourceUnreachable
 from gitfed.model.base import Commit
+from gitfed.text.values import dataclass
 
 _FORMAT = "%H%x01%P%x01%cd%x01%an <%ae>%x01%s%x01%b"
 """What `_info` reads: first what Git writes, then what people wrote, in which the separator may stand."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
@@ -18,6 +18,7 @@ from gitfed.edges.git.cat_file import Ended, Missing
 from gitfed.edges.git.program import Program
 from gitfed.errors import SourceError
 from gitfed.model.base import Commit
+from gitfed.text.values import dataclass
 
 _MOST_CHANGES = 2000
 _MOST_LISTINGS = 4

@@ -12,12 +12,12 @@ from __future__ import annotations
 import contextlib
 import tempfile
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from gitfed.edges import files
 from gitfed.edges.git.program import Program
 from gitfed.errors import SourceError, StateConflict
+from gitfed.text.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

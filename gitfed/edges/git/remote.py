@@ -13,7 +13,6 @@ import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from pathlib import Path
 
 from gitfed.edges.git import git_errors, location, private_dir, program
@@ -21,6 +20,7 @@ from gitfed.edges.git.access import Access
 from gitfed.edges.git.gc import Tidying
 from gitfed.errors import RevisionNotFound, SourceError, SourceUnreachable, StateConflict
 from gitfed.model.base import Commit
+from gitfed.text.values import dataclass
 
 _FETCH, _PUSH = "fetch", "push"
 _MOST_TRACED = 1024 * 1024

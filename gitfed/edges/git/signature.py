@@ -14,10 +14,11 @@ import re
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from gitfed.text import public_key
+from gitfed.text.values import dataclass
 
 _TIMEOUT = 30.0
 _LARGEST_KEYS = 1024 * 1024

@@ -10,11 +10,12 @@ import base64
 import hashlib
 import os
 import struct
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
 from gitfed.errors import SourceError
+from gitfed.text.values import dataclass
 
 _COMMENT = "gitfed"
 _MAGIC, _NAMESPACE, _HASH, _KIND = b"SSHSIG", b"git", b"sha512", b"ssh-ed25519"

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import contextlib
 import re
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -18,6 +17,7 @@ from gitfed.edges.git import location
 from gitfed.edges.git.repository import Repository
 from gitfed.errors import SourceError, SourceUnreachable, StateError
 from gitfed.model.base import Commit
+from gitfed.text.values import dataclass
 
 _REMOTE = "origin"
 _LOGGED = re.compile(r"> (\d+) [+-]\d{4}\t")

@@ -10,10 +10,10 @@ import os
 import subprocess
 import tempfile
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 from gitfed.errors import SourceError
+from gitfed.text.values import dataclass
 
 _KEY, _FORMAT, _ALWAYS = "user.signingkey", "gpg.format", "commit.gpgsign"
 _TIMEOUT = 120.0

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import ssl
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from email.message import Message
 
 from gitfed.edges import no_answer
+from gitfed.text.values import dataclass
 
 LARGEST_REFUSAL = 64 << 10
 """Bytes that are read of an answer that is not good, where a caller does not say."""

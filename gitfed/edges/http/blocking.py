@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gitfed.edges.http import LARGEST_REFUSAL, Answer, NoAnswer, Request
+from gitfed.text.values import dataclass
 
 if TYPE_CHECKING:
     import asyncio

@@ -31,7 +31,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 from gitfed import errors
@@ -44,6 +44,7 @@ from gitfed.model.fleet import INVALID, ApplyResult, Health, LiveObject
 from gitfed.model.keys import CONFLICT_ANNOTATION, FEDERATION_LABEL, MANAGER, REPLACE_ANNOTATION
 from gitfed.model.plan import Action, Change
 from gitfed.model.reason import Reason, ReasonCode
+from gitfed.text.values import dataclass
 
 NOT_EMPTY = "NotEmpty"
 """The reason of what was not deleted because something would go with it: to be looked at again later."""

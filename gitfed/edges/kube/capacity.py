@@ -14,7 +14,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 
 from gitfed import errors
@@ -25,6 +25,7 @@ from gitfed.edges.kube.connection.session import Session
 from gitfed.model import allowance, capacity
 from gitfed.model.base import Body
 from gitfed.model.fleet import ClusterCondition, ClusterFacts, NodeFacts, QuotaFacts
+from gitfed.text.values import dataclass
 
 KNOWN = "CapacityKnown"
 """Condition of a cluster whose capacity is wanted. Karmada has none: there, unread capacity looks like none."""

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
 
@@ -20,6 +19,7 @@ from gitfed.edges.kube.connection import translate
 from gitfed.edges.kube.connection.session import Session
 from gitfed.model.base import Kind
 from gitfed.model.fleet import ApiEnablements
+from gitfed.text.values import dataclass
 
 _AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json"
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import itertools
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
 from urllib.parse import quote
 
 from gitfed import errors
@@ -15,6 +14,7 @@ from gitfed.edges.kube.connection.session import Session
 from gitfed.edges.kube.discovery import Discovery, Resource
 from gitfed.model.base import Body
 from gitfed.model.counting import Count, unheard
+from gitfed.text.values import dataclass
 
 _ALIASES = frozenset({("events.k8s.io/v1", "Event"), ("extensions/v1beta1", "Ingress")})
 """Kinds that show the objects of another one."""

@@ -7,11 +7,10 @@ store was restored from a backup. A watch does not tell either: it waits for a v
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from gitfed import errors
 from gitfed.edges.kube.connection.session import Session
 from gitfed.edges.kube.facts import LONGEST
+from gitfed.text.values import dataclass
 
 PATH = "/api/v1/namespaces"
 _QUERY = {"fieldSelector": "metadata.name=kube-system"}

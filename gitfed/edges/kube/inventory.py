@@ -18,7 +18,7 @@ import asyncio
 import logging
 import uuid
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from gitfed import errors
 from gitfed.edges.backoff import Backoff
@@ -29,6 +29,7 @@ from gitfed.edges.kube.shards import NOT_READ as NOT_READ
 from gitfed.model import leader as leaders
 from gitfed.model.base import Body, ObjectKey
 from gitfed.model.fleet import InventoryEntry
+from gitfed.text.values import dataclass
 
 _ATTEMPTS = 5
 

@@ -20,10 +20,10 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
 from gitfed.model.base import BindingId, ObjectKey
 from gitfed.model.fleet import InventoryEntry
+from gitfed.text.values import dataclass
 
 SHARDS = 16
 SCHEMA = 1

@@ -14,7 +14,7 @@ import asyncio
 import itertools
 import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from gitfed.edges.kube import reflect
 from gitfed.edges.kube.connection import translate
@@ -22,6 +22,7 @@ from gitfed.edges.kube.inventory import Inventory
 from gitfed.model.base import Body, ClusterName, Digest, Kind, ObjectKey
 from gitfed.model.fleet import Health, InventoryEntry, LiveObject
 from gitfed.model.keys import FEDERATION_LABEL
+from gitfed.text.values import dataclass
 
 _LATEST = 0.8
 """Seconds that judging what was seen is put off at most."""

@@ -19,7 +19,6 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 
 from gitfed import errors
 from gitfed.edges.backoff import Backoff
@@ -34,6 +33,7 @@ from gitfed.edges.kube.unread_kinds import UnreadKinds
 from gitfed.model.base import Body, ClusterName, Kind, ObjectKey
 from gitfed.model.fleet import ClusterLive, LiveObject
 from gitfed.model.keys import FEDERATION_LABEL
+from gitfed.text.values import dataclass
 
 _UNSERVED = Backoff((0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0), 0.0, 0.5)
 """Seconds until a kind that the cluster does not serve is looked for again. An event of a definition cuts it short and

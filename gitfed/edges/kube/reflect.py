@@ -17,7 +17,6 @@ import random
 import sys
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 import orjson
@@ -27,6 +26,7 @@ from gitfed.edges.backoff import Backoff
 from gitfed.edges.kube.connection import translate
 from gitfed.edges.kube.connection.session import Session
 from gitfed.model.base import Body
+from gitfed.text.values import dataclass
 
 BACKOFF = Backoff((0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 30.0), 0.0, 0.5)
 """Seconds before the next try, each with up to half of it added; the last is repeated."""

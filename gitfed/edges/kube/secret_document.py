@@ -5,12 +5,12 @@ from __future__ import annotations
 import base64
 import binascii
 import zlib
-from dataclasses import dataclass
 from typing import Any
 
 from gitfed.edges.kube.connection.session import Session
 from gitfed.errors import InputError, ObjectConflict, ObjectExists, ObjectNotFound
 from gitfed.model.keys import NAME_LABEL
+from gitfed.text.values import dataclass
 
 _METADATA_ONLY = "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io"
 _LARGEST = 1 << 20

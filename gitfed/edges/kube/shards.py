@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from gitfed import errors
@@ -19,6 +18,7 @@ from gitfed.edges.kube.connection.session import MERGE_PATCH, Session
 from gitfed.model.base import Body, ObjectKey
 from gitfed.model.fleet import InventoryEntry
 from gitfed.model.keys import INVENTORY_LABEL
+from gitfed.text.values import dataclass
 
 NAMESPACE = "gitfed-system"
 MANAGER = "gitfed-inventory"

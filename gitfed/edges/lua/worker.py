@@ -21,13 +21,13 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from gitfed.edges.lua import pipe
 from gitfed.edges.lua.process import Process
 from gitfed.edges.lua.request import Outcome, Request, ScriptError
 from gitfed.model.script import Script
+from gitfed.text.values import dataclass
 
 _REST: Final = (30.0, 120.0, 600.0)
 """Seconds a call is left alone after it was killed, the first, the second, every other time."""

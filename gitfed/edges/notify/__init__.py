@@ -10,10 +10,11 @@ replaced counts with the next one. No message of an error holds anything of it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from gitfed.errors import DeliveryError
+from gitfed.text.values import dataclass
 
 _LARGEST = 64 << 10
 

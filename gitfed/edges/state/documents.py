@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Protocol
 
 from gitfed.edges.git import Repository
@@ -16,6 +16,7 @@ from gitfed.model.decisions import ClusterRecord, Decision
 from gitfed.model.repo import HeldFile
 from gitfed.text import emitted, yaml
 from gitfed.text.construct import YamlError
+from gitfed.text.values import dataclass
 
 STATE = "state.yaml"
 BINDINGS, CLUSTERS, HELD = "bindings/", "clusters/", "held/"

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import UTC, datetime, timedelta
 from typing import Any, Protocol
 
@@ -23,6 +23,7 @@ from gitfed.model.base import ClusterName, Commit
 from gitfed.model.fleet import ClusterFacts
 from gitfed.text import emit, emitted, moment, yaml
 from gitfed.text.construct import YamlError
+from gitfed.text.values import dataclass
 
 SCHEMA_VERSION = 1
 DEFAULT_BRANCH = "gitfed/facts"

@@ -7,7 +7,7 @@ this one, and when they are written, is `state`'s business.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import UTC, datetime
 from typing import Any, Final
 
@@ -16,6 +16,7 @@ from gitfed.model import operator_orders
 from gitfed.model.base import Commit
 from gitfed.model.decisions import Outage
 from gitfed.model.operator_orders import Approval, HeldGate, HeldPlan, Reconciliation, Removal, Suspension
+from gitfed.text.values import dataclass
 
 SCHEMA_VERSION: Final = 1
 CLEANED: Final = "cleaned"

@@ -13,7 +13,7 @@ from __future__ import annotations
 import hashlib
 import uuid
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import datetime
 from typing import Any
 
@@ -28,6 +28,7 @@ from gitfed.model.base import Body, ClusterName, Commit, ObjectKey
 from gitfed.model.decisions import Decisions
 from gitfed.model.repo import HeldFile
 from gitfed.text import emit
+from gitfed.text.values import dataclass
 
 DEFAULT_BRANCH = "gitfed/state"
 _BESIDE = (CLUSTERS, HELD, autoscalers.DIRECTORY, state_answers.DIRECTORY)

@@ -11,7 +11,6 @@ import contextlib
 import logging
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from ssl import cert_time_to_seconds
 from typing import Any
@@ -24,6 +23,7 @@ from gitfed.hub.enrolment.ledger import Ledger
 from gitfed.hub.enrolment.shared_ledger import LedgerStore
 from gitfed.model import agent_identity
 from gitfed.model.agent_identity import AgentName
+from gitfed.text.values import dataclass
 
 log = logging.getLogger("gitfed.hub")
 

@@ -16,7 +16,6 @@ import ssl
 import time
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 from aiohttp import web
@@ -29,6 +28,7 @@ from gitfed.hub.access.agents import Agents, subject_of
 from gitfed.hub.access.caller import AuthenticationMethod, Caller
 from gitfed.hub.access.sessions import BrowserSession, Sessions
 from gitfed.model import agent_identity
+from gitfed.text.values import dataclass
 
 _REMEMBERED = 10.0
 """Seconds that an answer about a token holds: a revoked one works no longer than that."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 import fnmatch
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from enum import StrEnum
 
 from gitfed.hub.access.caller import Caller
@@ -18,6 +17,7 @@ from gitfed.model.declared.access import MASTERS, AccessPolicy, Subject
 from gitfed.model.fleet import ClusterFacts
 from gitfed.model.repo import RepoSnapshot
 from gitfed.placement.scheduling import affinity, cluster
+from gitfed.text.values import dataclass
 
 
 class Right(StrEnum):

@@ -8,9 +8,10 @@ from __future__ import annotations
 import secrets
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from gitfed.hub.access.caller import Caller
+from gitfed.text.values import dataclass
 
 _LIFE = 8 * 3600.0
 _IDLE = 3600.0

@@ -8,7 +8,6 @@ any cluster of that pool, and for no other.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from gitfed.model import agent_identity
 from gitfed.model.agent_identity import AgentName
@@ -16,6 +15,7 @@ from gitfed.model.agent_presence import BY_ITSELF, Holding
 from gitfed.model.base import ClusterName
 from gitfed.model.declared import names
 from gitfed.model.declared.cluster import LONGEST_NAME
+from gitfed.text.values import dataclass
 
 _LONGEST_MEMBER = 253
 _MOST_DIGITS = 9

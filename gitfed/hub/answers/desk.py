@@ -19,7 +19,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TypeVar
 
 from gitfed.daemon import planner
@@ -29,6 +29,7 @@ from gitfed.hub.answers import moment
 from gitfed.hub.answers.moment import Moment
 from gitfed.hub.answers.sight import Sight
 from gitfed.hub.running import Running
+from gitfed.text.values import dataclass
 
 T = TypeVar("T")
 

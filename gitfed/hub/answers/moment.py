@@ -7,7 +7,6 @@ change; of the daemon's live objects and statuses single ones are looked up whil
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
@@ -30,6 +29,7 @@ from gitfed.placement.scheduling.cluster import Candidate
 from gitfed.planning import retained_objects
 from gitfed.planning.objects import redact, secret_leaks
 from gitfed.services.exchange import Seen
+from gitfed.text.values import dataclass
 from gitfed.views import bindings, clusters
 
 

@@ -6,10 +6,10 @@ import base64
 import binascii
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any, Generic, TypeAlias, TypeVar
 
 from gitfed.errors import UsageError
+from gitfed.text.values import dataclass
 
 USUAL, MOST = 500, 1000
 """Items of one page."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from gitfed.errors import UsageError
@@ -11,6 +10,7 @@ from gitfed.model.fleet import FactsRef, FleetSnapshot
 from gitfed.offline import inputs
 from gitfed.simulation import scenario_input, simulation
 from gitfed.text import duration
+from gitfed.text.values import dataclass
 from gitfed.views import simulations
 
 _MOST = 20

@@ -10,11 +10,11 @@ import asyncio
 import secrets
 from collections import deque
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from gitfed.hub.running import Running
 from gitfed.model.base import ClusterName
+from gitfed.text.values import dataclass
 from gitfed.views import happening, written
 
 _MOST = 2000

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from typing import Any, NotRequired
 
 import orjson
@@ -16,6 +15,7 @@ from gitfed.hub.api import reading, resources
 from gitfed.hub.orders import Giver, Orders, ordered_by
 from gitfed.hub.routes import Route
 from gitfed.hub.server import Hub
+from gitfed.text.values import dataclass
 from gitfed.views import ordered, written
 from gitfed.views.value import View
 

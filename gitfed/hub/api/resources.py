@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, TypeAlias
 
 from gitfed.errors import UsageError
@@ -12,6 +12,7 @@ from gitfed.hub.answers.moment import Moment
 from gitfed.hub.answers.query import MOST, USUAL, Query
 from gitfed.hub.answers.sight import Sight
 from gitfed.model.base import ObjectKey
+from gitfed.text.values import dataclass
 from gitfed.views import (
     agents,
     autoscalers,

@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from aiohttp import web
@@ -17,6 +16,7 @@ from gitfed.hub.answers.sight import Sight
 from gitfed.hub.api import reading
 from gitfed.hub.api.feed import Feed, FeedEvent
 from gitfed.hub.server import Hub
+from gitfed.text.values import dataclass
 from gitfed.views import written
 
 CONTENT_TYPE = "text/event-stream"

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import UTC, datetime
 
 import orjson
@@ -33,6 +33,7 @@ from gitfed.hub.search.collection import Collection, Filter
 from gitfed.hub.server import Hub
 from gitfed.model.fleet import Reach as Health
 from gitfed.text import selector
+from gitfed.text.values import dataclass
 
 _AT_ONCE = 16
 _FIELDS = {"metadata.name": "name", "metadata.namespace": "namespace"}

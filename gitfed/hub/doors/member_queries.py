@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import aiohttp
@@ -19,6 +18,7 @@ from gitfed.fleet_api import accept as accept_forms
 from gitfed.fleet_api import headers
 from gitfed.hub import routes
 from gitfed.hub.doors import relay
+from gitfed.text.values import dataclass
 
 ANSWER = 15.0
 """Seconds until a member begins to answer, and between two parts of its answer: the others wait for it."""

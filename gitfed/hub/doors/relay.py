@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import aiohttp
 from aiohttp import web
@@ -13,6 +13,7 @@ from gitfed.fleet_api import headers
 from gitfed.http_relay import passing, tunnel
 from gitfed.hub import refusal, routes
 from gitfed.hub.server import Hub
+from gitfed.text.values import dataclass
 
 LARGEST = passing.LARGEST
 HEAD = 62.0

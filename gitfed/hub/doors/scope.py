@@ -7,7 +7,7 @@ enter are none for them.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from gitfed.edges.kube.connection.session import Session
 from gitfed.errors import CredentialsError, NotThere
@@ -17,6 +17,7 @@ from gitfed.hub.doors import entry
 from gitfed.hub.doors.member_sessions import MemberSessions
 from gitfed.hub.server import Hub
 from gitfed.model.fleet import Reach as Health
+from gitfed.text.values import dataclass
 
 
 @dataclass(slots=True)

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from dataclasses import dataclass
 from urllib.parse import urlencode
 
 import aiohttp
@@ -29,6 +28,7 @@ from gitfed.hub.doors import member_queries, relay, scope
 from gitfed.hub.doors.member_sessions import MemberSessions
 from gitfed.hub.doors.scope import Scope
 from gitfed.hub.server import Hub
+from gitfed.text.values import dataclass
 
 log = logging.getLogger(__name__)
 

@@ -7,10 +7,10 @@ import hmac
 import re
 import secrets
 import string
-from dataclasses import dataclass
 from datetime import datetime
 
 from gitfed.model.agent_identity import AgentName
+from gitfed.text.values import dataclass
 
 _ALPHABET = string.ascii_lowercase + string.digits
 _FORM = re.compile(r"([a-z0-9]{6})\.([a-z0-9]{16})")

@@ -10,13 +10,14 @@ a ledger no agent is let in. Everything here is a value: a change is a new ledge
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import datetime
 from enum import Enum
 
 from gitfed.hub.enrolment.bootstrap_tokens import Spent, Token
 from gitfed.model import agent_identity
 from gitfed.model.agent_identity import AgentName
+from gitfed.text.values import dataclass
 
 _MOST_OF_POOL = 16
 """Certificates of a pool that count at a time: each of its members may ask for the next one."""

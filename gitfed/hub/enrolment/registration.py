@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from dataclasses import dataclass
 from datetime import UTC, datetime
 
 import orjson
@@ -34,6 +33,7 @@ from gitfed.hub.routes import Capability, Handler, Route
 from gitfed.hub.server import Hub
 from gitfed.model import agent_identity
 from gitfed.model.agent_identity import AgentName
+from gitfed.text.values import dataclass
 
 log = logging.getLogger("gitfed.hub")
 audit = logging.getLogger("gitfed.audit")

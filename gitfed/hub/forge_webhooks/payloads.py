@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import urllib.parse
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import orjson
+
+from gitfed.text.values import dataclass
 
 BRANCHES = "refs/heads/"
 _MOST_REFS = 1000

@@ -18,7 +18,6 @@ import logging
 import time
 from collections import Counter
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
 from enum import StrEnum
 
 from aiohttp import web
@@ -28,6 +27,7 @@ from gitfed.hub.forge_webhooks import payloads, signatures
 from gitfed.hub.forge_webhooks.payloads import Delivery
 from gitfed.hub.forge_webhooks.replays import Repetition, Replays
 from gitfed.hub.polling import Polling
+from gitfed.text.values import dataclass
 
 log = logging.getLogger("gitfed.hub")
 audit = logging.getLogger("gitfed.audit")

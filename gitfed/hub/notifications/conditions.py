@@ -9,7 +9,7 @@ Details name objects, gates, files and reasons. What an API server said of a Sec
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 
 from gitfed.model.base import ClusterName, Commit, ObjectKey, Problem, Severity
@@ -18,6 +18,7 @@ from gitfed.model.fleet import ClusterFacts, Reach
 from gitfed.model.plan import Gate, Left, Plan
 from gitfed.model.reason import ReasonCode
 from gitfed.text import canonical
+from gitfed.text.values import dataclass
 
 _MOST_DETAILS = 10
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -20,6 +20,7 @@ from gitfed.hub.notifications.conditions import FleetCondition, NotificationEven
 from gitfed.model.base import ClusterName
 from gitfed.model.declared.notification import Notification
 from gitfed.text import moment
+from gitfed.text.values import dataclass
 
 MOST = 1000
 """Entries of one Notification: what is more than that is left out, the oldest that are over first."""

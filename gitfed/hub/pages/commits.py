@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from itertools import groupby
 from typing import NamedTuple
 
@@ -22,6 +21,7 @@ from gitfed.hub.answers.sight import Sight
 from gitfed.hub.pages import paging
 from gitfed.hub.pages.frame import Frame
 from gitfed.hub.routes import Route
+from gitfed.text.values import dataclass
 from gitfed.views.history import EntryView
 
 _USUAL, _MOST = 40, 400

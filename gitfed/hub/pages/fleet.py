@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from aiohttp import web
@@ -18,6 +17,7 @@ from gitfed.hub.routes import Route
 from gitfed.model import operator_orders
 from gitfed.model.fleet import Reach
 from gitfed.placement.scheduling.cluster import Candidate
+from gitfed.text.values import dataclass
 from gitfed.views import capacity
 
 _LATELY = 12

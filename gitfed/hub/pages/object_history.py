@@ -10,7 +10,6 @@ import asyncio
 import time
 from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from gitfed.errors import SourceError, TooBusy
@@ -19,6 +18,7 @@ from gitfed.hub.answers.desk import Desk
 from gitfed.hub.answers.moment import Moment
 from gitfed.hub.answers.timeline import Told
 from gitfed.model.base import ObjectKey
+from gitfed.text.values import dataclass
 
 _PATIENCE = 0.3
 """Seconds that a page waits for it."""

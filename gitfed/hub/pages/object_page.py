@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from aiohttp import web
@@ -31,6 +31,7 @@ from gitfed.planning.objects import redact
 from gitfed.planning.review import events
 from gitfed.source import locate
 from gitfed.source.declare import Path
+from gitfed.text.values import dataclass
 from gitfed.views import capacity
 from gitfed.views.explanations import ExplanationView
 from gitfed.views.history import EventView

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TypeVar
 
 from aiohttp import web
+
+from gitfed.text.values import dataclass
 
 _Item = TypeVar("_Item")
 _LONGEST = 253

@@ -7,7 +7,6 @@ pages are the server's work, and so is the order.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from aiohttp import web
@@ -26,6 +25,7 @@ from gitfed.hub.running import Running
 from gitfed.hub.server import Hub
 from gitfed.model.base import ClusterName, ObjectKey
 from gitfed.model.plan import Binding, Change
+from gitfed.text.values import dataclass
 
 ROWS, COLUMNS = 50, 25
 """Of one page: enough to look at, and few enough to send."""

@@ -3,7 +3,6 @@ what to do."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from aiohttp import web
@@ -25,6 +24,7 @@ from gitfed.model.base import ClusterName, key_from
 from gitfed.model.operator_orders import Suspension
 from gitfed.model.plan import Change
 from gitfed.model.reason import ReasonCode
+from gitfed.text.values import dataclass
 from gitfed.views import gates, problems
 
 _MOST = 200

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 from collections import OrderedDict
 from collections.abc import Iterable
-from dataclasses import dataclass
 from itertools import groupby
 from typing import NamedTuple
 
@@ -29,6 +28,7 @@ from gitfed.model.plan import Plan
 from gitfed.offline.inputs import interpreter_of
 from gitfed.simulation import scenario, simulation
 from gitfed.simulation.capacity_loss import Loss
+from gitfed.text.values import dataclass
 
 _MINUTES = (10, 30, 60, 180)
 _FIRST, _MOST_LINES = 4, 100

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import orjson
 
@@ -20,6 +20,7 @@ from gitfed.errors import ClusterError
 from gitfed.fleet_api import headers
 from gitfed.fleet_api.request import RequestInfo
 from gitfed.hub.access.caller import Caller
+from gitfed.text.values import dataclass
 
 YES_HOLDS = 60.0
 NO_HOLDS = 10.0

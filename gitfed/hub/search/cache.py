@@ -10,7 +10,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Protocol
 
 from gitfed import errors
@@ -26,6 +26,7 @@ from gitfed.model.declared.search import OpenSearchConfig
 from gitfed.model.repo import RepoSnapshot
 from gitfed.reading import registries
 from gitfed.reading.registries import Extent, Selected
+from gitfed.text.values import dataclass
 
 LIMIT = 1 << 30
 """Bytes of all objects together."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 import bisect
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Protocol
 
 import orjson
@@ -19,6 +18,7 @@ from gitfed.hub.search import stored_object
 from gitfed.hub.search.stored_object import Stored
 from gitfed.model.base import Body
 from gitfed.text.selector import Predicate
+from gitfed.text.values import dataclass
 
 
 @dataclass(slots=True)

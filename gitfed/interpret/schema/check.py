@@ -10,7 +10,7 @@ A field that an annotation names is left alone, in case the schema is wrong and 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from gitfed.interpret.schema import custom
 from gitfed.interpret.schema.faults import Fault, Path
@@ -19,6 +19,7 @@ from gitfed.interpret.schema.nodes import Node
 from gitfed.model.base import Body
 from gitfed.model.keys import IGNORE_SCHEMA
 from gitfed.text import pointer
+from gitfed.text.values import dataclass
 
 EVERYTHING = "*"
 _METADATA = "meta_v1#ObjectMeta"

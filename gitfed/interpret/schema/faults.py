@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import TypeAlias
 
 from gitfed.text import pointer
+from gitfed.text.values import dataclass
 
 Path: TypeAlias = tuple[str | int, ...]
 

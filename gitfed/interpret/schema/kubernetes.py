@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeAlias
 
@@ -19,6 +18,7 @@ import orjson
 from gitfed.interpret.schema import notation, removed
 from gitfed.interpret.schema.faults import Fault, FaultCode
 from gitfed.interpret.schema.nodes import SCALARS, Fields, ListOf, MapOf, Node, Struct
+from gitfed.text.values import dataclass
 
 Minor: TypeAlias = int
 """Of Kubernetes 1.x."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from gitfed.migration import layout
@@ -19,6 +19,7 @@ from gitfed.migration.member import BY_POLICY, POLICY
 from gitfed.migration.report import Code, Finding, Imported, sorted_findings, subject
 from gitfed.model.base import Body
 from gitfed.model.keys import RETAIN_REPLICAS
+from gitfed.text.values import dataclass
 
 _CLUSTER = "cluster.karmada.io/v1alpha1"
 _FIXED = frozenset({"/metadata/namespace", "/metadata/name", "/metadata/generateName", "/kind"})

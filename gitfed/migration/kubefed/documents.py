@@ -7,11 +7,12 @@ KubeFed's own defaults count.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, NamedTuple
 
 from gitfed.migration.report import Code, Finding, subject
 from gitfed.model.base import Body
+from gitfed.text.values import dataclass
 
 TYPES = "types.kubefed.io"
 _CORE = "core.kubefed.io"

@@ -9,11 +9,11 @@ names clusters *and* selects by labels.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from gitfed.model.base import Body
 from gitfed.text import selector
+from gitfed.text.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,9 @@ that leaves goes round again.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from typing import Any
+
+from gitfed.text.values import dataclass
 
 _FNV_OFFSET, _FNV_PRIME = 2166136261, 16777619
 

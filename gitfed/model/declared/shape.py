@@ -9,7 +9,6 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import Annotated, Any, ClassVar, Self, TypeAlias
 
@@ -28,6 +27,7 @@ from pydantic import (
 from pydantic.alias_generators import to_camel
 
 from gitfed.model.base import ObjectKey, Origin, Severity, group_of
+from gitfed.text.values import dataclass
 
 Text: TypeAlias = StrictStr
 Flag: TypeAlias = StrictBool

@@ -7,12 +7,12 @@ priority class, so it is not part of `fleet_capacity`, which answers for all nam
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from gitfed.model.base import Body, ClusterName
 from gitfed.model.fleet import QuotaFacts
 from gitfed.text import quantity
+from gitfed.text.values import dataclass
 
 MOST = 2**31 - 1
 

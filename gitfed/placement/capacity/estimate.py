@@ -13,7 +13,6 @@ with reasons: that is this module. `fleet_capacity` gives the same numbers for a
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from gitfed.model.base import Body
@@ -22,6 +21,7 @@ from gitfed.placement.capacity import allowance, nodes
 from gitfed.placement.capacity.allowance import ANYWHERE, Space
 from gitfed.text import quantity
 from gitfed.text.quantity import Quantity
+from gitfed.text.values import dataclass
 
 MOST = 2**31 - 1
 PODS = "pods"

@@ -9,7 +9,6 @@ everything is counted anew. `fleet_capacity` puts three such tables together.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +19,7 @@ from gitfed.placement.capacity import estimate, nodes
 from gitfed.placement.capacity.estimate import Row
 from gitfed.placement.capacity.node_columns import Flags, Numbers, Placed, ReplicaColumns, RowLayout
 from gitfed.text import canonical
+from gitfed.text.values import dataclass
 
 _LARGEST = 2**62
 """Amounts beyond it count as this much, so that sums and products stay within 64 bits."""

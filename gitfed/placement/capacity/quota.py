@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from gitfed.model.base import Body, ClusterName
@@ -18,6 +18,7 @@ from gitfed.model.decisions import Share
 from gitfed.model.keys import CONFLICT_ANNOTATION, QUOTA_NAME, QUOTA_NAMESPACE
 from gitfed.text import quantity
 from gitfed.text.quantity import ZERO, Quantity
+from gitfed.text.values import dataclass
 
 if TYPE_CHECKING:
     from gitfed.model.declared.quota import FederatedResourceQuota

@@ -11,7 +11,7 @@ amounts are told only if they give the shares of the plan.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from gitfed.model.base import ClusterName
@@ -24,6 +24,7 @@ from gitfed.placement.scheduling import affinity, divide, dynamic, filter_cache,
 from gitfed.placement.scheduling.cluster import Candidate
 from gitfed.placement.scheduling.request import NotAsked, PlacementRequest
 from gitfed.placement.scheduling.strategy import Strategy
+from gitfed.text.values import dataclass
 
 if TYPE_CHECKING:
     from gitfed.model.declared.policy import Placement

@@ -12,7 +12,7 @@ copy that was left behind is marked (`released`), so that a cluster which comes 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -24,6 +24,7 @@ from gitfed.placement.failover import state_preservation
 from gitfed.placement.failover import tolerations as tolerate
 from gitfed.placement.failover.failover_context import FailoverContext
 from gitfed.placement.failover.taints import effective
+from gitfed.text.values import dataclass
 
 if TYPE_CHECKING:
     from gitfed.model.declared.placement import Toleration

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -11,6 +10,7 @@ from gitfed.model.base import Body, ClusterName
 from gitfed.model.fleet import ClusterLive, LiveObject, Reach
 from gitfed.placement.failover import state_preservation
 from gitfed.placement.failover.taints import Tainted
+from gitfed.text.values import dataclass
 
 if TYPE_CHECKING:
     from gitfed.model.declared.federation import FailoverSettings

@@ -11,11 +11,12 @@ Paths are Kubernetes' JSONPath templates; `find` (`text.jsonpath.label_value`) e
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, TypeAlias
 
 from gitfed.model.base import Body, ClusterName, ObjectKey
 from gitfed.model.decisions import Decision, Labels, Share
+from gitfed.text.values import dataclass
 
 if TYPE_CHECKING:
     from gitfed.model.declared.failover import StatePreservation

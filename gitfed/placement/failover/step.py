@@ -15,7 +15,7 @@ remembers: the daemon, a plan in a pull request and `gitfed simulate` take the s
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from operator import attrgetter
 
@@ -34,6 +34,7 @@ from gitfed.placement.failover.taints import NO_EXECUTE
 from gitfed.placement.scheduling import cluster, match
 from gitfed.placement.scheduling.cluster import Candidate
 from gitfed.text.identity import IdentityMemo
+from gitfed.text.values import dataclass
 
 _CLUSTER = attrgetter("cluster")
 """A loop in C: a million shares are looked at whenever a cluster of a large fleet fails."""

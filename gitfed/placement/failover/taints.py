@@ -15,7 +15,7 @@ the future (the clock went back) counts as now, so that work moves later rather 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -26,6 +26,7 @@ from gitfed.model.keys import NOT_READY, UNREACHABLE
 from gitfed.placement.scheduling import affinity
 from gitfed.placement.scheduling.cluster import Candidate
 from gitfed.text import moment
+from gitfed.text.values import dataclass
 
 if TYPE_CHECKING:
     from gitfed.model.declared.cluster import Cluster

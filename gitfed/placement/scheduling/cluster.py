@@ -8,13 +8,14 @@ APIs could not be read fully keeps what it has.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gitfed.model.fleet import ApiEnablements, ClusterFacts, Reach
 from gitfed.model.keys import NOT_READY, UNREACHABLE
 from gitfed.placement.capacity.estimate import Capacity
 from gitfed.text import canonical
+from gitfed.text.values import dataclass
 
 if TYPE_CHECKING:
     from gitfed.model.decisions import TimedTaint

@@ -10,11 +10,11 @@ a cluster with two defects always shows the same reason.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 from gitfed.placement.scheduling.affinity import Predicate
 from gitfed.placement.scheduling.cluster import Candidate, Taint
+from gitfed.text.values import dataclass
 
 if TYPE_CHECKING:
     from gitfed.model.decisions import TimedTaint

@@ -8,11 +8,11 @@ match, however many policies there are.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from gitfed.model.decisions import PolicyRef
 from gitfed.text import selector
+from gitfed.text.values import dataclass
 
 if TYPE_CHECKING:
     from gitfed.model.declared.policy import LabelSelector, Propagation

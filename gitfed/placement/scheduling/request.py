@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from typing import TYPE_CHECKING
 
@@ -10,6 +10,7 @@ from gitfed.model.base import Body
 from gitfed.model.decisions import Share
 from gitfed.placement.capacity.allowance import ANYWHERE, Space
 from gitfed.placement.scheduling.strategy import Form
+from gitfed.text.values import dataclass
 
 if TYPE_CHECKING:
     from gitfed.model.declared.policy import Placement

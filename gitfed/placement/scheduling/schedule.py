@@ -11,7 +11,6 @@ not zero: a division by available capacity waits until that of every cluster in 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias, cast
 
@@ -24,6 +23,7 @@ from gitfed.placement.scheduling.filter_cache import NO_WEIGHT, Fits, Split
 from gitfed.placement.scheduling.request import NotAsked, PlacementRequest
 from gitfed.placement.scheduling.scored_cluster import Option, Unplaceable
 from gitfed.placement.scheduling.strategy import Strategy
+from gitfed.text.values import dataclass
 
 if TYPE_CHECKING:
     pass

@@ -11,11 +11,11 @@ a group of regions that cannot hold the replicas is passed over for the next bes
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from gitfed.placement.scheduling.scored_cluster import Option, Unplaceable, in_order
+from gitfed.text.values import dataclass
 
 if TYPE_CHECKING:
     from gitfed.model.declared.policy import SpreadConstraint

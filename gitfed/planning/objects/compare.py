@@ -8,7 +8,7 @@ alone says why. Copies that should *not* be there (any more) are `prune`'s.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from gitfed.interpret.registry import Interpreter
 from gitfed.model.base import Body, ClusterName, Kind, ObjectKey
@@ -21,6 +21,7 @@ from gitfed.planning.objects import diff, field_conflicts, field_managers, retai
 from gitfed.planning.objects.availability_floor import Floor
 from gitfed.planning.objects.retain import RetainError
 from gitfed.planning.ordering.order import Position
+from gitfed.text.values import dataclass
 
 TAKEN = ("conflict with ", "exists and is not ours")
 """How the reason of a change begins that is not made because somebody else's object or field is in the way."""

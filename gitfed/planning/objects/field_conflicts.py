@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from gitfed.model.base import Body
@@ -27,6 +26,7 @@ from gitfed.model.plan import FieldChange
 from gitfed.planning.objects import diff, redact
 from gitfed.text import pointer
 from gitfed.text.pointer import Pointer
+from gitfed.text.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

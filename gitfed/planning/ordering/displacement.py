@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from operator import attrgetter
 
 from gitfed.model.base import ClusterName, ObjectKey
@@ -19,6 +19,7 @@ from gitfed.model.fleet import LiveState
 from gitfed.model.plan import Action, Binding, Change
 from gitfed.model.reason import Reason, ReasonCode
 from gitfed.text.identity import IdentityMemo
+from gitfed.text.values import dataclass
 
 _REPLICAS = attrgetter("replicas")
 """A loop in C: a million shares are looked at in every build of a large fleet."""

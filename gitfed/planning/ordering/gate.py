@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from gitfed.model.base import ClusterName, Commit, ObjectKey
 from gitfed.model.decisions import Decision, Decisions
@@ -27,6 +27,7 @@ from gitfed.model.repo import RepoSnapshot
 from gitfed.placement.capacity import quota
 from gitfed.planning.ordering import displacement
 from gitfed.text import quantity
+from gitfed.text.values import dataclass
 
 HISTORY = "history"
 """The gate of commits that do not descend from the applied one."""

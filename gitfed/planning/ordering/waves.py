@@ -12,12 +12,13 @@ Namespaces and definitions without a wave of their own belong to none: everythin
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from gitfed.model.base import ClusterName, ObjectKey
 from gitfed.model.fleet import Health, LiveObject
 from gitfed.model.plan import Action, Change, Left
 from gitfed.planning.ordering import order
+from gitfed.text.values import dataclass
 
 _WRITES = (Action.CREATE, Action.UPDATE)
 

@@ -8,7 +8,6 @@ two plans from the same facts it is the same.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gitfed.model.base import ClusterName
@@ -17,6 +16,7 @@ from gitfed.placement.failover.taints import NO_EXECUTE
 from gitfed.placement.scheduling import affinity, cluster, filters
 from gitfed.placement.scheduling.affinity import Predicate
 from gitfed.placement.scheduling.cluster import Candidate
+from gitfed.text.values import dataclass
 
 if TYPE_CHECKING:
     from gitfed.model.declared.cluster import Cluster

@@ -7,7 +7,7 @@ is told apart: the review of that change does not go by it.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from gitfed.model.base import ClusterName, ObjectKey, Origin
@@ -36,6 +36,7 @@ from gitfed.planning.objects import redact
 from gitfed.planning.review import affected_objects
 from gitfed.planning.review.differing_manifests import DifferingManifests
 from gitfed.text import canonical
+from gitfed.text.values import dataclass
 
 LIMITS = ("guards", "state")
 """Members of a Federation's spec that a review reads from the base, so that a change cannot loosen its own check."""

@@ -14,12 +14,12 @@ reference has no gates; `Suspended`, `Resumed` and `ReconcileOrdered`, which peo
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from gitfed.model import operator_orders
 from gitfed.model.base import Body, Commit
 from gitfed.model.plan import Left
+from gitfed.text.values import dataclass
 
 NORMAL, WARNING = "Normal", "Warning"
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass
 
 from gitfed.model.base import ClusterName, ObjectKey, group_of
 from gitfed.model.declared.cluster import Cluster
 from gitfed.model.declared.federation import Bounds, Expectation
 from gitfed.model.plan import Binding, Plan
+from gitfed.text.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ as always; `review` asks it.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from gitfed.interpret.registry import Interpreter
 from gitfed.model.base import ClusterName, Digest, ObjectKey
@@ -26,6 +26,7 @@ from gitfed.planning.ordering import order
 from gitfed.planning.review import leftovers
 from gitfed.planning.review.differing_manifests import DifferingManifests
 from gitfed.render import namespaces
+from gitfed.text.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ Beside the objects stand their `declared_changes`. Secrets are masked here, wher
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from gitfed.interpret.registry import Interpreter
 from gitfed.model.base import Body, ClusterName, ObjectKey, Problem
@@ -24,6 +24,7 @@ from gitfed.planning.ordering import gate, operator_orders
 from gitfed.planning.review import affected_objects, declared_changes, leftovers, predict, retained_dependents
 from gitfed.planning.review.differing_manifests import DifferingManifests
 from gitfed.render import namespaces
+from gitfed.text.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import signal
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from gitfed.cli import exits, health_options, log_options, parameters
+from gitfed.text.values import dataclass
 
 if TYPE_CHECKING:
     from gitfed.agent.pool.membership import Timing as LeaseTiming

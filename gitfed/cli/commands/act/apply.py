@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import functools
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ from gitfed.cli.output import formatting, plain, plan_text, progress, structured
 from gitfed.errors import CredentialsError, InputError, UsageError
 from gitfed.model.counting import Count
 from gitfed.model.plan import Action, Plan
+from gitfed.text.values import dataclass
 from gitfed.views import names, plans
 
 SCHEMA = "gitfed.io/applied/v1"

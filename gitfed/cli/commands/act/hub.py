@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 import signal
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from gitfed.cli import exits, hub_options, log_options, options, parameters
+from gitfed.text.values import dataclass
 
 if TYPE_CHECKING:
     from gitfed.hub.options import HubOptions

@@ -6,13 +6,13 @@ import asyncio
 import dataclasses
 import os
 import signal
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from gitfed.cli import exits, health_options, hub_options, load, log_options, options, parameters
+from gitfed.text.values import dataclass
 
 if TYPE_CHECKING:
     from gitfed.daemon import leader

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +10,7 @@ from gitfed.cli import desired, load, options
 from gitfed.cli.parameters import Command, Files, gathered, option
 from gitfed.errors import CredentialsError
 from gitfed.model.keys import CONTEXT
+from gitfed.text.values import dataclass
 
 if TYPE_CHECKING:
     from gitfed.edges.kube.connection.session import Session

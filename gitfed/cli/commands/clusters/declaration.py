@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from gitfed.cli import parameters
 from gitfed.errors import UsageError
 from gitfed.model.base import Severity
 from gitfed.model.declared.cluster import Cluster
+from gitfed.text.values import dataclass
 
 PROVIDER = parameters.option("--cluster-provider", shared=False, metavar="TEXT", default="", help="spec.provider")
 REGION = parameters.option("--cluster-region", shared=False, metavar="TEXT", default="", help="spec.region")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from gitfed.model.declared import names
 from gitfed.model.declared.cluster import LONGEST_NAME
 from gitfed.model.keys import CONTEXT
 from gitfed.text import emit
+from gitfed.text.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

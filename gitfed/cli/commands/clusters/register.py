@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import functools
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -19,6 +18,7 @@ from gitfed.cli.commands.clusters.cluster_session import KubeconfigContext
 from gitfed.cli.output import plain
 from gitfed.errors import UsageError
 from gitfed.text import emit
+from gitfed.text.values import dataclass
 
 if TYPE_CHECKING:
     from gitfed.edges.kube.connection.session import Session

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Any
 
 import click
@@ -14,6 +13,7 @@ from gitfed.cli.output import plain
 from gitfed.errors import UsageError
 from gitfed.model.declared import names
 from gitfed.model.declared.cluster import Cluster
+from gitfed.text.values import dataclass
 
 _EFFECTS = ("NoSchedule", "NoExecute")
 _SPEC = re.compile(r"(?P<key>[^=:]+?)(=(?P<value>[^:]*))?(:(?P<effect>[A-Za-z]+))?(?P<off>-)?")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
@@ -14,6 +13,7 @@ import click
 from gitfed.cli import complete, parameters
 from gitfed.cli.output import plain, table
 from gitfed.errors import NotThere, UsageError
+from gitfed.text.values import dataclass
 
 if TYPE_CHECKING:
     from gitfed.hub.enrolment.bootstrap_tokens import Token

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import click
@@ -15,6 +14,7 @@ from gitfed.cli.commands.clusters.cluster_session import KubeconfigContext
 from gitfed.cli.output import plain, progress
 from gitfed.cli.parameters import Command
 from gitfed.errors import ClusterError, SourceError, StateError, UsageError
+from gitfed.text.values import dataclass
 
 if TYPE_CHECKING:
     from gitfed.model.base import ObjectKey

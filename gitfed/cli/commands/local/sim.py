@@ -6,7 +6,6 @@ import asyncio
 import importlib.util
 import re
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +17,7 @@ from gitfed.edges import files
 from gitfed.errors import ClusterUnreachable, GitfedError, NotThere, UsageError
 from gitfed.text import quantity, yaml
 from gitfed.text.construct import YamlError
+from gitfed.text.values import dataclass
 
 if TYPE_CHECKING:
     from kubesim.fleet import ClusterSpec, Fleet

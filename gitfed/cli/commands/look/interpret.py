@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import difflib
 import functools
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +20,7 @@ from gitfed.model.declared.interpreter import ResourceInterpreterCustomization
 from gitfed.offline import inputs as daemon_inputs
 from gitfed.offline import rule_files
 from gitfed.reading import interpreters
+from gitfed.text.values import dataclass
 from gitfed.views import names
 
 _CUSTOMIZATION = ("", "ric", "resourceinterpretercustomization", "resourceinterpretercustomizations")

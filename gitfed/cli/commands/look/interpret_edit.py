@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,7 @@ from gitfed.interpret.scripted import FUNCTIONS
 from gitfed.model.declared.interpreter import ResourceInterpreterCustomization
 from gitfed.offline import rule_files
 from gitfed.reading import interpreters
+from gitfed.text.values import dataclass
 
 _MARK = "---@"
 _DOC = "---"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from gitfed.cli import complete, load
@@ -19,6 +19,7 @@ from gitfed.model.plan import Plan
 from gitfed.offline import inputs
 from gitfed.offline.state_log import Chronicle
 from gitfed.planning import status
+from gitfed.text.values import dataclass
 from gitfed.views import autoscalers, bindings, clusters, gates, history, names, policies, quotas, services, works
 
 Items = Sequence[Mapping[str, Any]]

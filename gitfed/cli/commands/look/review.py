@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 
 import click
 
@@ -18,6 +18,7 @@ from gitfed.edges.forge import CommitStatus
 from gitfed.errors import UsageError
 from gitfed.model.base import Commit, Severity
 from gitfed.offline import inputs as daemon_inputs
+from gitfed.text.values import dataclass
 
 SCHEMA = "gitfed.io/review/v1"
 _PLAIN_MARKER = "[//]: # (gitfed.io/diff)"

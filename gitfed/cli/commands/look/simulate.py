@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass
 
 import click
 
@@ -14,6 +13,7 @@ from gitfed.offline.inputs import interpreter_of
 from gitfed.placement.recorded_facts import Thresholds
 from gitfed.simulation import scenario_input
 from gitfed.simulation import simulation as rehearsal
+from gitfed.text.values import dataclass
 from gitfed.views import simulations
 
 _event = functools.partial(parameters.option, shared=False, multiple=True, shell_complete=complete.failing)

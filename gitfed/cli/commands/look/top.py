@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
@@ -14,6 +13,7 @@ from gitfed.cli.main import meant
 from gitfed.cli.output import matrix, structured, table
 from gitfed.errors import UsageError
 from gitfed.model.fleet import ClusterFacts, FleetSnapshot, NodeFacts, Reach
+from gitfed.text.values import dataclass
 from gitfed.views import capacity
 from gitfed.views.capacity import Utilization
 

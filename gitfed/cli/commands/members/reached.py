@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +10,7 @@ import click
 
 from gitfed.cli import complete, load, options, parameters
 from gitfed.cli.parameters import Command, gathered
+from gitfed.text.values import dataclass
 
 if TYPE_CHECKING:
     from gitfed.member_access.contexts import KubeContext

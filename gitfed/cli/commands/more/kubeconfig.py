@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,6 +10,7 @@ import click
 
 from gitfed.cli import load, options, parameters
 from gitfed.errors import UsageError
+from gitfed.text.values import dataclass
 
 if TYPE_CHECKING:
     from gitfed.client.credential import Credential

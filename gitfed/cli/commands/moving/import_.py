@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,6 +17,7 @@ from gitfed.cli.parameters import Command, gathered
 from gitfed.errors import UsageError
 from gitfed.model import counting
 from gitfed.text import emit
+from gitfed.text.values import dataclass
 
 if TYPE_CHECKING:
     from gitfed.migration.report import Imported

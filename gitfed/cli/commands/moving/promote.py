@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import click
@@ -14,6 +13,7 @@ from gitfed.cli.commands.clusters import cluster_session
 from gitfed.cli.output import plain
 from gitfed.errors import NotThere, UsageError
 from gitfed.text import emit
+from gitfed.text.values import dataclass
 from gitfed.views import names
 
 if TYPE_CHECKING:

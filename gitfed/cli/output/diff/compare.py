@@ -11,7 +11,7 @@ Texts are masked here, Secrets and what was copied from them.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 from gitfed.cli.output import manifest_text, matrix, reasons
@@ -22,6 +22,7 @@ from gitfed.planning import retained_objects
 from gitfed.planning.review import declared_changes, predict
 from gitfed.planning.review import review as reviewing
 from gitfed.text import canonical
+from gitfed.text.values import dataclass
 from gitfed.views import names
 
 _REPLICAS = ("/spec/replicas", "/spec/parallelism")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import field, fields, replace
 from functools import lru_cache
 from operator import attrgetter
 
@@ -20,6 +20,7 @@ from gitfed.services import slices
 from gitfed.services.exchange import Endpoints
 from gitfed.services.slices import ServiceSlice
 from gitfed.text import canonical
+from gitfed.text.values import dataclass
 
 _MOST_SHARED = 1 << 12
 """Statuses that are held once, while that many others are."""

@@ -11,8 +11,10 @@ import inspect
 import ssl
 import tempfile
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
+
+from gitfed.text.values import dataclass
 
 _AUTHORIZATION = "BearerToken"
 """How the library calls it."""

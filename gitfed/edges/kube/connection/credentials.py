@@ -22,7 +22,7 @@ import difflib
 import os
 import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -32,6 +32,7 @@ from gitfed.edges.http import proxies
 from gitfed.edges.kube.connection import addresses, kubeconfig, tokens
 from gitfed.edges.kube.connection.client_settings import ClientSettings
 from gitfed.model.keys import CONTEXT, IN_CLUSTER
+from gitfed.text.values import dataclass
 
 if TYPE_CHECKING:
     from gitfed.model.declared import cluster as declared

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,7 @@ from gitfed.edges.kube.connection import tokens, translate
 from gitfed.edges.kube.connection.client_settings import ClientSettings
 from gitfed.text import yaml
 from gitfed.text.construct import YamlError
+from gitfed.text.values import dataclass
 
 _LARGEST = 4 << 20
 _FILES = {

@@ -15,7 +15,6 @@ import asyncio
 import contextlib
 from collections import Counter
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Container, Iterable, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from types import TracebackType
 from typing import Any, NamedTuple, Self, TypedDict, Unpack
@@ -32,6 +31,7 @@ from gitfed.edges.kube.connection.client_settings import ClientSettings
 from gitfed.edges.kube.connection.credentials import ClusterConnection
 from gitfed.edges.kube.leases.fence import Fence
 from gitfed.model.base import ClusterName
+from gitfed.text.values import dataclass
 
 JSON = "application/json"
 APPLY = "application/apply-patch+yaml"

@@ -18,13 +18,13 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Protocol
 
 from gitfed import errors
 from gitfed.edges.kube.leases.fence import Fence, clock
 from gitfed.model.leader import Lead
+from gitfed.text.values import dataclass
 
 log = logging.getLogger("gitfed.leader")
 

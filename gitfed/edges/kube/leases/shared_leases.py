@@ -6,7 +6,7 @@ Who takes which, and when one counts as given up, is `agent.pool`'s question.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 from urllib.parse import quote
 
@@ -14,6 +14,7 @@ from gitfed import errors
 from gitfed.edges.kube.connection.session import Session
 from gitfed.edges.kube.leases import lease
 from gitfed.model.leader import Lead
+from gitfed.text.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)
