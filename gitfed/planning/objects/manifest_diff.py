@@ -30,7 +30,7 @@ def differs(before: Body, after: Body, interpreter: Interpreter) -> bool:
     except retain.RetainError:
         return True
     ignored = diff.ignored_pointers(after, before, native=not retain.has_rule(after, interpreter))
-    if diff.diff(wanted, before, owned=record(before), ignore=ignored):
+    if diff.diff(wanted, before, owned=record(before, wanted), ignore=ignored):
         return True
     # Inside lists of a kind that users define only who knows both sides sees what was dropped.
     return not atomic_fields.is_known(str(after["apiVersion"]), ("",)) and bool(
@@ -38,34 +38,46 @@ def differs(before: Body, after: Body, interpreter: Interpreter) -> bool:
     )
 
 
-def record(body: Body) -> Owned:
-    """The fields of a manifest as a server writes them down when we have applied it (Kubernetes: FieldsV1)."""
-    return _members(body, str(body.get("kind", "")), ())
+def record(body: Body, beside: Body | None = None) -> Owned:
+    """The fields of a manifest as a server writes them down when we have applied it (Kubernetes: FieldsV1).
+
+    `beside`: what it is to be compared with. A part that is the same object in both is recorded without its members:
+    nothing in it differs, and nobody looks.
+    """
+    return _members(body, beside, str(body.get("kind", "")), ())
 
 
-def _members(values: Mapping[str, Any], kind: str, place: Pointer) -> Owned:
+def _members(values: Mapping[str, Any], beside: Any, kind: str, place: Pointer) -> Owned:
     unrecorded = _NEVER_RECORDED.get(place, frozenset())
+    others = beside if isinstance(beside, Mapping) else {}
     return {
-        f"f:{name}": _value(value, kind, (*place, name))
+        f"f:{name}": _value(value, others.get(name), kind, (*place, name))
         for name, value in values.items()
         if name not in unrecorded and value is not None and not diff.is_dropped_when_empty(value, name)
     }
 
 
-def _value(value: Any, kind: str, place: Pointer) -> Owned:
+def _value(value: Any, beside: Any, kind: str, place: Pointer) -> Owned:
+    if value is beside:
+        return {}
     if isinstance(value, dict):
-        return _members(value, kind, place)
-    return _items(value, kind, place) if isinstance(value, list) else {}
+        return _members(value, beside, kind, place)
+    return _items(value, beside, kind, place) if isinstance(value, list) else {}
 
 
-def _items(values: Sequence[Any], kind: str, place: Pointer) -> Owned:
+def _items(values: Sequence[Any], beside: Any, kind: str, place: Pointer) -> Owned:
     shape = list_types.shape(kind, place, None)
     if shape.is_set:
         return {f"v:{json.dumps(item)}": {} for item in values}
     items = list_types.by_key(values, shape.keys) if shape.keys else None
     if items is None:
         return {}  # one value
+    others = list_types.by_key(beside, shape.keys) if isinstance(beside, list) else None
+    inside = (*place, "0")
     return {
-        f"k:{json.dumps(dict(zip(shape.keys, key, strict=True)))}": {".": {}, **_members(item, kind, (*place, "0"))}
+        f"k:{json.dumps(dict(zip(shape.keys, key, strict=True)))}": {
+            ".": {},
+            **_members(item, (others or {}).get(key, (0, None))[1], kind, inside),
+        }
         for key, (_, item) in items.items()
     }

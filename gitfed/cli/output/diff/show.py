@@ -8,7 +8,7 @@ limits that would hold it.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable
 
 import click
 
@@ -43,9 +43,9 @@ def _text(shown: DiffView, differences: list[compare.Difference], output: option
     width, fold = 10_000 if wide else output.width, output.fold
     review = shown.review
 
-    def say(lines: Sequence[str] | Iterator[str]) -> None:
-        for line in lines:
-            click.echo(line, color=True)
+    def say(lines: Iterable[str]) -> None:
+        if text := [*lines]:
+            click.echo("\n".join(text), color=True)  # at once: a review may have a hundred thousand lines
 
     facts = formatting.facts(review.head.facts)
     titles = [Cell(title, paint.strong) for title in shown.titles]
@@ -67,8 +67,8 @@ def _text(shown: DiffView, differences: list[compare.Difference], output: option
     elif differences:
         say([paint.strong("Manifests")])
         for item in differences:
-            say([f"{paint.strong(view.title(item))}  {view.where(item, len(shown.clusters), wide=wide)}"])
-            say(manifest_text.painted(line, paint) for line in view.lines(item, shown.titles))
+            head = f"{paint.strong(view.title(item))}  {view.where(item, len(shown.clusters), wide=wide)}"
+            say([head, *(manifest_text.painted(line, paint) for line in view.lines(item, shown.titles))])
     say(plan_text.listed(view.EARLIER, view.earlier(shown), paint, fold))
     say(plan_text.left_alone(review.changes, paint, fold))
     say(plan_text.gates(review.gates, paint, fold))
