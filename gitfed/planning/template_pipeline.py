@@ -300,7 +300,6 @@ class OnDemand(Mapping[ObjectKey, tuple[RenderedManifest, ...]]):
         # What is asked for is kept, not the item: a later build with the same memo may change that.
         self._asked = {item.manifest.key: (item.manifest, item.binding, item.bodies) for item in items}
         self._known: dict[ObjectKey, tuple[RenderedManifest, ...]] = {}
-        self._within: dict[tuple[ObjectKey, Set[ClusterName]], tuple[RenderedManifest, ...]] = {}
         self.problems: list[Problem] = []
         """Of those that were looked at."""
 
@@ -314,20 +313,17 @@ class OnDemand(Mapping[ObjectKey, tuple[RenderedManifest, ...]]):
         return rendered
 
     def within(self, key: ObjectKey, clusters: Set[ClusterName]) -> tuple[RenderedManifest, ...]:
-        """The manifests of a template in these clusters alone."""
-        rendered = self._within.get((key, clusters))
-        if rendered is None:
-            world, (manifest, binding, _) = self._world, self._asked[key]
-            wanted = [
-                part._replace(clusters=names)
-                for part in render_manifest.parts(manifest, binding)
-                if (names := tuple(name for name in part.clusters if name in clusters))
-            ]
-            result = render_manifest.of_parts(manifest, binding, wanted, _render_context(world))
-            result = schema_check.checked(world.judge, manifest, result, world.by_name, world.overrides)
-            self.problems += result.problems
-            rendered = self._within[key, clusters] = result.rendered
-        return rendered
+        """The manifests of a template in these clusters alone, not kept."""
+        world, (manifest, binding, _) = self._world, self._asked[key]
+        wanted = [
+            part._replace(clusters=names)
+            for part in render_manifest.parts(manifest, binding)
+            if (names := tuple(name for name in part.clusters if name in clusters))
+        ]
+        result = render_manifest.of_parts(manifest, binding, wanted, _render_context(world))
+        result = schema_check.checked(world.judge, manifest, result, world.by_name, world.overrides)
+        self.problems += result.problems
+        return result.rendered
 
     def unlike(self, other: OnDemand, namespace: str) -> Iterator[ClusterName]:
         """Clusters where a template of this namespace can get other manifests from other clusters and overrides."""

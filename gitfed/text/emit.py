@@ -42,6 +42,16 @@ def dump(value: Any) -> str:
     return "".join(lines)
 
 
+def dump_both(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[str, str]:
+    """`dump` of both. A part that is the same object in both is written once."""
+    if not before or not after:
+        return dump(before), dump(after)
+    texts: _Texts = [], []
+    _both_members(before, after, 0, "", texts)
+    old, new = texts
+    return "".join(old), "".join(new)
+
+
 def dump_many(values: Iterable[Any]) -> str:
     """Several documents, separated by `---`."""
     return "---\n".join(dump(value) for value in values)
@@ -100,6 +110,51 @@ def _entry(front: str, key: str, value: Any, indent: int, put: _Put) -> None:
     else:
         put(f"{front}{key}:\n")
         _block(value, indent if isinstance(value, list | tuple) else indent + 2, "", put)
+
+
+_Texts: TypeAlias = tuple[list[str], list[str]]
+_ABSENT: Any = object()
+
+
+def _both_members(old: Mapping[str, Any], new: Mapping[str, Any], indent: int, lead: str, texts: _Texts) -> None:
+    """As `_block` for two mappings with members."""
+    if lead and min(old) != min(new):
+        _block(old, indent, lead, texts[0].append)
+        _block(new, indent, lead, texts[1].append)
+        return
+    pad = " " * indent
+    for key in sorted(old.keys() | new.keys()):
+        front, name = lead or pad, _key(key, pad)
+        lead = ""
+        was, will = old.get(key, _ABSENT), new.get(key, _ABSENT)
+        if was is will:
+            lines: list[str] = []
+            _entry(front, name, was, indent, lines.append)
+            _put_both("".join(lines), texts)
+        elif was and will and isinstance(was, dict) and isinstance(will, dict):
+            _put_both(f"{front}{name}:\n", texts)
+            _both_members(was, will, indent + 2, "", texts)
+        elif was and isinstance(was, list) and isinstance(will, list) and len(was) == len(will):
+            _put_both(f"{front}{name}:\n", texts)
+            _both_lists(was, will, indent, texts)
+        else:
+            for value, lines in zip((was, will), texts, strict=True):
+                if value is not _ABSENT:
+                    _entry(front, name, value, indent, lines.append)
+
+
+def _both_lists(old: list[Any], new: list[Any], indent: int, texts: _Texts) -> None:
+    for was, will in zip(old, new, strict=True):
+        if was and will and isinstance(was, dict) and isinstance(will, dict) and was is not will:
+            _both_members(was, will, indent + 2, f"{' ' * indent}- ", texts)
+        else:
+            _block([was], indent, "", texts[0].append)
+            _block([will], indent, "", texts[1].append)
+
+
+def _put_both(text: str, texts: _Texts) -> None:
+    texts[0].append(text)
+    texts[1].append(text)
 
 
 @lru_cache(_MOST_SHARED)

@@ -27,6 +27,7 @@ from gitfed.text.construct import Document as Document
 from gitfed.text.construct import Fault, Stop, Stream, YamlError, YamlEvent, build
 from gitfed.text.construct import YamlLimits as YamlLimits
 from gitfed.text.emit import dump as dump
+from gitfed.text.emit import dump_both as dump_both
 from gitfed.text.emit import dump_many as dump_many
 from gitfed.text.positions import Position as Position
 from gitfed.text.positions import place_tree

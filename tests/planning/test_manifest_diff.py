@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from gitfed.interpret.native import Native
 from gitfed.interpret.registry import Interpreter
 from gitfed.planning.objects import manifest_diff
-from gitfed.text import pointer
-from gitfed.text.pointer import Pointer
+from tests.support import edits
 
 _INTERPRETER = Interpreter((Native(),))
 _LISTS = ["containers", "env", "ports", "finalizers", "initContainers"]
@@ -43,22 +42,10 @@ def pairs(draw: st.DrawFn) -> tuple[dict[str, Any], dict[str, Any]]:
     before: dict[str, Any] = {"apiVersion": api_version, "kind": kind, "metadata": metadata, **rest}
     after = before
     for _ in range(draw(st.integers(1, 3))):
-        places = [place for place in _places(after, ()) if place[0] not in _FIXED]
-        place = draw(st.sampled_from([("metadata", "labels"), *places]))
-        if isinstance(pointer.get(after, place), dict):
-            texts = values if place[0] != "metadata" else _TEXTS
-            after = pointer.add(after, (*place, draw(_NAMES)), draw(texts))
-        elif draw(st.booleans()):
-            after = pointer.replace(after, place, draw(values))
-        else:
-            after = pointer.remove(after, place)
+        free = [place for place in edits.places(after) if place[0] not in _FIXED]
+        place = draw(st.sampled_from([("metadata", "labels"), *free]))
+        after = edits.edited(draw, after, place, _NAMES, values if place[0] != "metadata" else _TEXTS)
     return before, after
-
-
-def _places(value: Any, place: Pointer) -> list[Pointer]:
-    members = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    inside = [below for name, member in members for below in _places(member, (*place, str(name)))]
-    return [*([place] if place else []), *inside]
 
 
 @given(pairs())

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from gitfed.text import yaml
+from tests.support import edits
 from tests.text.yaml_values import SCALARS, TEXT, VALUES
 
 
@@ -30,6 +33,15 @@ def test_what_is_written_is_read_back(value: object) -> None:
     stream = yaml.parse(yaml.dump(value).encode())
     assert stream.faults == ()
     assert [document.value for document in stream.documents] == [value]
+
+
+@given(st.data(), st.dictionaries(TEXT, VALUES, min_size=1, max_size=4))
+def test_two_values_are_written_at_once_as_each_for_itself(data: st.DataObject, before: dict[str, object]) -> None:
+    after: Any = before
+    for _ in range(data.draw(st.integers(0, 3))):
+        if here := list(edits.places(after)):
+            after = edits.edited(data.draw, after, data.draw(st.sampled_from(here)), TEXT, VALUES)
+    assert yaml.dump_both(before, after) == (yaml.dump(before), yaml.dump(after))
 
 
 @given(st.lists(st.dictionaries(TEXT, SCALARS, min_size=1, max_size=3), max_size=4))

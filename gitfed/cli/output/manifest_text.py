@@ -38,6 +38,12 @@ def text(body: Body | None) -> str:
     return "" if body is None else yaml.dump(body)
 
 
+def compared(before: Body | None, after: Body | None) -> list[str]:
+    """`hunks` of two manifests."""
+    both = (text(before), text(after)) if before is None or after is None else yaml.dump_both(before, after)
+    return hunks(*both)
+
+
 def hunks(before: str, after: str) -> list[str]:
     """A unified diff without titles, where each `@@` line says which field its first change is in."""
     old, new = before.splitlines(), after.splitlines()

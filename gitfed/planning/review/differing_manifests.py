@@ -27,9 +27,16 @@ class DifferingManifests:
         self._kinds = affected_objects.kinds_of_scripts(base_repo, head_repo)
         self._alike = affected_objects.renders_alike(base_repo, head_repo)
         self._by_namespace: dict[str, frozenset[ClusterName]] = {}
+        self._known: dict[ObjectKey, tuple[Classes, Classes]] = {}
 
     def of(self, key: ObjectKey) -> tuple[Classes, Classes]:
         """(base, head). The same clusters are left out of both."""
+        known = self._known.get(key)
+        if known is None:
+            known = self._known[key] = self._of(key)
+        return known
+
+    def _of(self, key: ObjectKey) -> tuple[Classes, Classes]:
         base, head = self._base.rendered, self._head.rendered
         if isinstance(base, OnDemand) and isinstance(head, OnDemand) and self._differs_by_overrides(key):
             where = self._clusters(key.namespace, base, head)

@@ -105,9 +105,10 @@ def _of(sides: Sides, key: ObjectKey, clusters: Mapping[ClusterName, ClusterLive
         yield change
     placed = context.binding.scheduled.clusters
     # A replacement is expected to become healthy, if it is written: a review shows where things end.
+    leaving = sorted(live.keys() - new.keys())
     there = [name for name in new if not _is_suspended(will, name) or (name in old and not _is_suspended(was, name))]
-    copies = {name: _live(new[name], name) for name in there}
-    for name in sorted(live.keys() - new.keys()):
+    copies = {name: _live(new[name], name) for name in there} if leaving else {}
+    for name in leaving:
         if name in earlier and leftovers.is_orphan(will):
             continue  # as before
         if name in placed:

@@ -244,7 +244,7 @@ class _Object:
         return (None if before is None else hide(before)), (None if after is None else hide(after))
 
     def _hunks(self, before: Body | None, after: Body | None) -> tuple[str, ...]:
-        return tuple(manifest_text.hunks(manifest_text.text(before), manifest_text.text(after)))
+        return tuple(manifest_text.compared(before, after))
 
 
 def _digest(side: Mapping[ClusterName, RenderedManifest], name: ClusterName) -> str:

@@ -65,7 +65,7 @@ def _manifest(item: compare.Difference, titles: tuple[str, str]) -> dict[str, An
     """`diff` is always the whole difference, also where a reader is spared it."""
     hunks = item.hunks
     if item.like:
-        hunks = tuple(manifest_text.hunks(manifest_text.text(item.before), manifest_text.text(item.after)))
+        hunks = tuple(manifest_text.compared(item.before, item.after))
     name = plain.clean(str(item.key))
     old = f"{titles[0]}/{name}" if item.before is not None else "/dev/null"
     new = f"{titles[1]}/{name}" if item.after is not None else "/dev/null"
