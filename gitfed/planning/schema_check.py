@@ -85,7 +85,7 @@ def _why_broken(judge: Judge, manifest: Manifest, overrides: override.Overrides)
     """None: a cluster takes it as it is; "": an override may put it right."""
     first = ""
     for basis in judge.usual:
-        faults = judge.schemas.faults(manifest.body, basis.minor)
+        faults = judge.schemas.faults(manifest.body, basis.minor, manifest.body)
         faults = tuple(fault for fault in faults if fault.code is not FaultCode.NOT_SERVED)
         if not faults:
             return None
@@ -122,7 +122,7 @@ def checked(
     for rendered in result.rendered:
         refused: set[ClusterName] = set()
         for basis in judge.usual:
-            faults = judge.schemas.faults(rendered.body, basis.minor)
+            faults = judge.schemas.faults(rendered.body, basis.minor, manifest.body)
             if not faults:
                 continue
             names = [name for name in rendered.clusters if judge.bases.get(name) == basis]

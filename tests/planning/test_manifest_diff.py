@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from gitfed.interpret.native import Native
 from gitfed.interpret.registry import Interpreter
-from gitfed.planning.objects import manifest_diff
+from gitfed.planning.objects import diff, manifest_diff
 from tests.support import edits
 
 _INTERPRETER = Interpreter((Native(),))
@@ -54,3 +54,11 @@ def test_what_two_manifests_share_is_left_out_without_a_difference(pair: tuple[d
     before, after = pair
     apart = copy.deepcopy(before)
     assert manifest_diff.differs(before, after, _INTERPRETER) == manifest_diff.differs(apart, after, _INTERPRETER)
+
+
+@given(pairs())
+@settings(max_examples=400, deadline=None)
+def test_what_surely_differs_is_found_by_the_whole_comparison(pair: tuple[dict[str, Any], dict[str, Any]]) -> None:
+    before, after = pair
+    if after["kind"] != "Secret" and diff.surely_differs(before, after):
+        assert diff.diff(after, before, owned=manifest_diff.record(before))

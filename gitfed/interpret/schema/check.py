@@ -12,17 +12,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import field
 
-from gitfed.interpret.schema import custom
+from gitfed.interpret.schema import custom, nodes
 from gitfed.interpret.schema.faults import Fault, Path
 from gitfed.interpret.schema.kubernetes import Kubernetes, Minor
 from gitfed.interpret.schema.nodes import Node
 from gitfed.model.base import Body
 from gitfed.model.keys import IGNORE_SCHEMA
 from gitfed.text import pointer
+from gitfed.text.identity import IdentityMemo
 from gitfed.text.values import dataclass
 
 EVERYTHING = "*"
 _METADATA = "meta_v1#ObjectMeta"
+_MOST_TEMPLATES = 100_000
+"""Of which is remembered whether they are right."""
 
 
 @dataclass(slots=True)
@@ -32,20 +35,41 @@ class Schemas:
     kubernetes: Kubernetes
     definitions: tuple[Body, ...] = ()
     _custom: dict[Minor, Mapping[tuple[str, str], Node]] = field(default_factory=dict)
+    _right: dict[Minor, IdentityMemo[Body, bool]] = field(default_factory=dict)
 
-    def faults(self, body: Body, minor: Minor) -> tuple[Fault, ...]:
-        """What is wrong with an object for an API server of this version, by path."""
+    def faults(self, body: Body, minor: Minor, template: Body | None = None) -> tuple[Fault, ...]:
+        """What is wrong with an object for an API server of this version, by path.
+
+        `template`: what the object was made of. Where that is right, only what differs is looked at.
+        """
         api_version, kind = body["apiVersion"], body["kind"]
-        node = self.kubernetes.node(api_version, kind, minor) or self._defined(minor).get((api_version, kind))
+        node = self._node(api_version, kind, minor)
         if node is None:
             fault = self.kubernetes.not_served(api_version, kind, minor)
             faults: Iterable[Fault] = () if fault is None else (fault,)
-        elif node.accepts(body):
+        elif self._fits(node, body, minor, template):
             return ()
         else:
             faults = node.faults(body, ())
         ignored = _ignored(body)
         return tuple(fault for fault in faults if not any(_is_below(fault.path, place) for place in ignored))
+
+    def _node(self, api_version: str, kind: str, minor: Minor) -> Node | None:
+        return self.kubernetes.node(api_version, kind, minor) or self._defined(minor).get((api_version, kind))
+
+    def _fits(self, node: Node, body: Body, minor: Minor, template: Body | None) -> bool:
+        if template is None or template["apiVersion"] != body["apiVersion"] or not self._is_right(template, minor):
+            return node.accepts(body)
+        return nodes.accepts_beside(node, body, template)
+
+    def _is_right(self, template: Body, minor: Minor) -> bool:
+        if minor not in self._right:
+            self._right[minor] = IdentityMemo(lambda body: self._accepts(body, minor), most=_MOST_TEMPLATES)
+        return self._right[minor](template)
+
+    def _accepts(self, body: Body, minor: Minor) -> bool:
+        node = self._node(body["apiVersion"], body["kind"], minor)
+        return node is not None and node.accepts(body)
 
     def _defined(self, minor: Minor) -> Mapping[tuple[str, str], Node]:
         if minor not in self._custom:

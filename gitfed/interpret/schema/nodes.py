@@ -13,6 +13,7 @@ import base64
 import binascii
 import re
 from collections.abc import Callable, Iterator, Mapping
+from itertools import zip_longest
 from typing import Any, Protocol, TypeAlias
 
 from gitfed.interpret.schema.faults import Fault, FaultCode, Path
@@ -80,6 +81,10 @@ class Struct:
             node = fields.get(name)
             if node is None or (member is not None and not node.accepts(member)):
                 return False
+        return self.is_whole(value)
+
+    def is_whole(self, value: Mapping[str, Any]) -> bool:
+        """Whether all that must be there is."""
         for name in self._required:  # noqa: SIM110 (a generator costs three times as much, and this is asked for all)
             if value.get(name) is None:
                 return False
@@ -145,7 +150,10 @@ class ListOf:
         for member in value:
             if member is not None and not accepts(member):
                 return False
-        return self.keys is None or not value or not any(self._confused(value, ()))
+        return self.tells_apart(value)
+
+    def tells_apart(self, items: list[Any]) -> bool:
+        return self.keys is None or not items or not any(self._confused(items, ()))
 
     def faults(self, value: Any, path: Path) -> Iterator[Fault]:
         if not isinstance(value, list):
@@ -179,6 +187,31 @@ class ListOf:
         parts = [(key, member.get(key, default)) for key, default in self.keys.items()]
         name = tuple((key, part) for key, part in parts if part is not None or key in member)
         return name if name and all(isinstance(part, str | int | None) for _, part in name) else None
+
+
+def accepts_beside(node: Node, value: Any, like: Any) -> bool:
+    """`node.accepts(value)`, where it accepts `like`: what is the same object in both is not looked at again."""
+    if value is like:
+        return True
+    if isinstance(node, Struct) and isinstance(value, dict) and isinstance(like, dict):
+        fields = node.fields
+        for name, member in value.items():
+            beside = like.get(name, _ABSENT)
+            if member is beside:
+                continue
+            field = fields.get(name)
+            if field is None or (member is not None and not accepts_beside(field, member, beside)):
+                return False
+        return node.is_whole(value)
+    if isinstance(node, ListOf) and isinstance(value, list) and isinstance(like, list):
+        for member, beside in zip_longest(value, like[: len(value)], fillvalue=_ABSENT):
+            if member is not None and not accepts_beside(node.item, member, beside):
+                return False
+        return node.tells_apart(value)
+    return node.accepts(value)
+
+
+_ABSENT: Any = object()
 
 
 def described(value: Any) -> str:

@@ -57,6 +57,31 @@ def diff(desired: Body, live: Body, *, owned: Owned | None, ignore: Iterable[Poi
     return tuple(run.changes)
 
 
+def surely_differs(before: Any, after: Any) -> bool:
+    """Whether `diff` would find a difference, where that is plain to see: another text, in a place where a text means
+    nothing else than its words. False says nothing.
+
+    Not for Secrets, nor for objects of which something is ignored.
+    """
+    plain = {name: value for name, value in after.items() if name not in _IDENTITY}
+    return _surely(before, plain, ("", ""))
+
+
+def _surely(have: Any, want: Any, place: Pointer) -> bool:
+    """`place`: its last two names."""
+    if want is have:
+        return False
+    if isinstance(want, str) and isinstance(have, str):
+        return want != have and not _is_amount(place)
+    if isinstance(want, dict) and isinstance(have, dict):
+        return any(_surely(have.get(name), value, (place[1], name)) for name, value in want.items())
+    if isinstance(want, list) and isinstance(have, list) and len(want) == len(have):
+        # Where one item differs, it is compared with that in its place, or is no longer there by its key.
+        pairs = [(a, b) for a, b in zip(have, want, strict=True) if a is not b and a != b]
+        return len(pairs) == 1 and _surely(*pairs[0], (place[1], ""))
+    return False
+
+
 def owned_fields(live: Body, manager: str) -> Owned | None:
     """What `manager` applied, as one FieldsV1; None when the object has no record of ownership at all."""
     entries = (live.get("metadata") or {}).get("managedFields")
@@ -266,14 +291,22 @@ def _means_the_same(want: Any, have: Any, place: Pointer) -> bool:
         return want is have
     if isinstance(want, int | float) and isinstance(have, int | float):
         return want == have
-    listed = len(place) > 1 and place[-2] in _QUANTITIES_IN
-    if not listed and place[-1] not in _QUANTITIES:
+    if not _is_amount(place):
         return False
     try:
         left, right = quantity.parse(want), quantity.parse(have)
     except (quantity.QuantityError, TypeError):
         return False
-    return left.milli == right.milli if listed else left == right  # servers round lists of resources up to thousandths
+    # Servers round lists of resources up to thousandths.
+    return left.milli == right.milli if _is_listed(place) else left == right
+
+
+def _is_amount(place: Pointer) -> bool:
+    return _is_listed(place) or place[-1] in _QUANTITIES
+
+
+def _is_listed(place: Pointer) -> bool:
+    return len(place) > 1 and place[-2] in _QUANTITIES_IN
 
 
 def is_dropped_when_empty(value: Any, name: str) -> bool:

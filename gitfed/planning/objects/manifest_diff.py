@@ -13,7 +13,7 @@ from typing import Any
 
 from gitfed.interpret.registry import Interpreter
 from gitfed.model.base import Body
-from gitfed.planning.objects import atomic_fields, diff, list_types, retain
+from gitfed.planning.objects import atomic_fields, diff, list_types, redact, retain
 from gitfed.planning.objects.list_types import Owned
 from gitfed.text.pointer import Pointer
 
@@ -30,6 +30,8 @@ def differs(before: Body, after: Body, interpreter: Interpreter) -> bool:
     except retain.RetainError:
         return True
     ignored = diff.ignored_pointers(after, before, native=not retain.has_rule(after, interpreter))
+    if not ignored and not redact.is_secret(after) and diff.surely_differs(before, wanted):
+        return True
     if diff.diff(wanted, before, owned=record(before, wanted), ignore=ignored):
         return True
     # Inside lists of a kind that users define only who knows both sides sees what was dropped.

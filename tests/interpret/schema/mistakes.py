@@ -12,7 +12,7 @@ import yaml
 
 Way = tuple[str | int, ...]
 
-_VALUES: tuple[Any, ...] = (
+VALUES: tuple[Any, ...] = (
     None, "text", "", 1, 0, -1, 1.5, 2.0, True, {}, [], "1Gi", "80", ["x"], {"a": "b"}, [None], [{}], [1],
     {"a": None}, {"a": 1}, "2026-01-01T00:00:00Z", "aGVsbG8=",
 )  # fmt: skip
@@ -100,7 +100,7 @@ def made(random: Random, body: dict[str, Any]) -> dict[str, Any]:
     match random.choice(("value", "value", "value", "unknown", "delete", "rename", "double", "null")):
         case "unknown":
             mappings = [one for one, value in _walk(body) if isinstance(value, dict) and one]
-            at(body, random.choice(mappings))["unknwon"] = copy.deepcopy(random.choice(_VALUES))
+            at(body, random.choice(mappings))["unknwon"] = copy.deepcopy(random.choice(VALUES))
         case "delete":
             del parent[way[-1]]
         case "rename" if isinstance(parent, dict):
@@ -112,7 +112,7 @@ def made(random: Random, body: dict[str, Any]) -> dict[str, Any]:
             else:
                 chosen.append(copy.deepcopy(random.choice(chosen)))
         case _:
-            parent[way[-1]] = copy.deepcopy(random.choice(_VALUES))
+            parent[way[-1]] = copy.deepcopy(random.choice(VALUES))
     return body
 
 
