@@ -46,10 +46,9 @@ def dump_both(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[str,
     """`dump` of both. A part that is the same object in both is written once."""
     if not before or not after:
         return dump(before), dump(after)
-    texts: _Texts = [], []
+    texts = _Both()
     _both_members(before, after, 0, "", texts)
-    old, new = texts
-    return "".join(old), "".join(new)
+    return "".join(texts.old), "".join(texts.new)
 
 
 def dump_many(values: Iterable[Any]) -> str:
@@ -112,49 +111,56 @@ def _entry(front: str, key: str, value: Any, indent: int, put: _Put) -> None:
         _block(value, indent if isinstance(value, list | tuple) else indent + 2, "", put)
 
 
-_Texts: TypeAlias = tuple[list[str], list[str]]
+class _Both:
+    """The lines of two values."""
+
+    __slots__ = ("new", "old")
+
+    def __init__(self) -> None:
+        self.old: list[str] = []
+        self.new: list[str] = []
+
+    def put(self, text: str) -> None:
+        self.old.append(text)
+        self.new.append(text)
+
+
 _ABSENT: Any = object()
 
 
-def _both_members(old: Mapping[str, Any], new: Mapping[str, Any], indent: int, lead: str, texts: _Texts) -> None:
+def _both_members(old: Mapping[str, Any], new: Mapping[str, Any], indent: int, lead: str, texts: _Both) -> None:
     """As `_block` for two mappings with members."""
     if lead and min(old) != min(new):
-        _block(old, indent, lead, texts[0].append)
-        _block(new, indent, lead, texts[1].append)
+        _block(old, indent, lead, texts.old.append)
+        _block(new, indent, lead, texts.new.append)
         return
     pad = " " * indent
-    for key in sorted(old.keys() | new.keys()):
+    for key in sorted(old if old.keys() == new.keys() else old.keys() | new.keys()):
         front, name = lead or pad, _key(key, pad)
         lead = ""
         was, will = old.get(key, _ABSENT), new.get(key, _ABSENT)
         if was is will:
-            lines: list[str] = []
-            _entry(front, name, was, indent, lines.append)
-            _put_both("".join(lines), texts)
+            _entry(front, name, was, indent, texts.put)
         elif was and will and isinstance(was, dict) and isinstance(will, dict):
-            _put_both(f"{front}{name}:\n", texts)
+            texts.put(f"{front}{name}:\n")
             _both_members(was, will, indent + 2, "", texts)
         elif was and isinstance(was, list) and isinstance(will, list) and len(was) == len(will):
-            _put_both(f"{front}{name}:\n", texts)
+            texts.put(f"{front}{name}:\n")
             _both_lists(was, will, indent, texts)
         else:
-            for value, lines in zip((was, will), texts, strict=True):
-                if value is not _ABSENT:
-                    _entry(front, name, value, indent, lines.append)
+            if was is not _ABSENT:
+                _entry(front, name, was, indent, texts.old.append)
+            if will is not _ABSENT:
+                _entry(front, name, will, indent, texts.new.append)
 
 
-def _both_lists(old: list[Any], new: list[Any], indent: int, texts: _Texts) -> None:
+def _both_lists(old: list[Any], new: list[Any], indent: int, texts: _Both) -> None:
     for was, will in zip(old, new, strict=True):
         if was and will and isinstance(was, dict) and isinstance(will, dict) and was is not will:
             _both_members(was, will, indent + 2, f"{' ' * indent}- ", texts)
         else:
-            _block([was], indent, "", texts[0].append)
-            _block([will], indent, "", texts[1].append)
-
-
-def _put_both(text: str, texts: _Texts) -> None:
-    texts[0].append(text)
-    texts[1].append(text)
+            _block([was], indent, "", texts.old.append)
+            _block([will], indent, "", texts.new.append)
 
 
 @lru_cache(_MOST_SHARED)
