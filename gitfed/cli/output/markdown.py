@@ -8,7 +8,6 @@ is shown as code. `fence` takes more backticks than its content has.
 
 from __future__ import annotations
 
-import html
 import re
 from collections.abc import Iterable, Sequence
 
@@ -86,6 +85,8 @@ _CODE = re.compile("<code>(.*?)</code>")
 
 
 def _plain_line(line: str) -> str:
+    import html  # a table of two thousand names, and only reviews have any of them
+
     line = re.sub("^<details><summary>(.*)</summary>$", r"**\1**", line).replace("</details>", "")
     if line.startswith("**"):
         line = line.replace("<b>", "").replace("</b>", "")

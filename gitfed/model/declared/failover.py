@@ -11,7 +11,6 @@ from gitfed.model.base import Severity
 from gitfed.model.declared import names
 from gitfed.model.declared.placement import Path
 from gitfed.model.declared.shape import Finding, Int32, Part, Required
-from gitfed.text import jsonpath_template
 
 
 class StateRule(Part):
@@ -23,6 +22,8 @@ class StatePreservation(Part):
     rules: Annotated[tuple[StateRule, ...], Field(min_length=1)]
 
     def findings(self, path: Path) -> Iterator[Finding]:
+        from gitfed.text import jsonpath_template  # few policies need it, all commands import this
+
         for i, rule in enumerate(self.rules):
             if why := names.why_not_label_key(rule.alias_label_name):
                 where = (*path, "rules", i, "aliasLabelName")
