@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import field, replace
 from datetime import UTC, datetime, timedelta
+from operator import attrgetter
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
@@ -27,6 +28,10 @@ class Share(NamedTuple):
 
     cluster: ClusterName
     replicas: int | None = None
+
+
+_CLUSTER = attrgetter("cluster")
+"""A loop in C: a million shares are looked at in every build of a large fleet."""
 
 
 class Rejection(NamedTuple):
@@ -198,7 +203,7 @@ class Scheduled:
 
     @property
     def clusters(self) -> frozenset[ClusterName]:
-        return frozenset(share.cluster for share in self.shares)
+        return frozenset(map(_CLUSTER, self.shares))
 
 
 @dataclass(frozen=True, slots=True)

@@ -198,8 +198,9 @@ def _changes(world: BuildContext, item: PlanItem, live: Mapping[ClusterName, Liv
         wanted.add(name)
         yield compare.unrenderable(context, name, live.get(name), reason)
     present = live.keys() if doubtful is None else {name for name in doubtful if name in live}
-    placed = item.binding.scheduled.clusters
-    for name in sorted(present - wanted):
+    unwanted = sorted(present - wanted)
+    placed = item.binding.scheduled.clusters if unwanted else frozenset()
+    for name in unwanted:
         if name in placed:
             # Decided, and no longer declared: the decision is held because the cluster's file cannot be used.
             unusable = Reason(ReasonCode.REPOSITORY_INCOMPLETE, detail=f"no file that can be used declares {name}")

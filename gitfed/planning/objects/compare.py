@@ -252,6 +252,7 @@ def make(
     reason: Reason,
     write: Write,
     live: LiveObject | None = None,
+    move: bool = False,
 ) -> Change:
     """With what follows from the object itself; what else is to be known of the change is for the caller to add."""
     return Change(
@@ -263,6 +264,7 @@ def make(
         live=live,
         write=write,
         turn=Turn(context.position.wave, context.position.order, context.depends_on),
+        move=move,
     )
 
 

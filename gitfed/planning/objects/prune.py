@@ -31,7 +31,7 @@ def unwanted(
     """What to do about a copy in a cluster that the template is not placed on (any more)."""
 
     def change(action: Action, reason: Reason, *, move: bool = True) -> Change:
-        return replace(compare.make(context, cluster, action, reason, Write(), live), move=move)
+        return compare.make(context, cluster, action, reason, Write(), live, move)
 
     if _is_stripped(live):
         return change(Action.KEEP, _STRIPPED, move=False)

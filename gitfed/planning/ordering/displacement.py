@@ -21,8 +21,8 @@ from gitfed.model.reason import Reason, ReasonCode
 from gitfed.text.identity import IdentityMemo
 from gitfed.text.values import dataclass
 
-_REPLICAS = attrgetter("replicas")
-"""A loop in C: a million shares are looked at in every build of a large fleet."""
+_REPLICAS, _CLUSTER = attrgetter("replicas"), attrgetter("cluster")
+"""Loops in C: a million shares are looked at in every build of a large fleet."""
 _LEAVES = (ReasonCode.MOVED, ReasonCode.REPLACEMENT_AWAITED)
 
 
@@ -121,8 +121,9 @@ def _unseen(
             or (binding.scheduled.policy is None and not binding.attached)
         ):
             continue
-        here = binding.scheduled.clusters
-        left = {share.cluster for share in previous.targets} & unread - here - _exempt(previous, binding)
+        left = unread.intersection(map(_CLUSTER, previous.targets))
+        if left:
+            left = left - binding.scheduled.clusters - _exempt(previous, binding)
         scaled = (
             binding.scheduled.replicas is not None
             and not _is_duplicated(previous)
