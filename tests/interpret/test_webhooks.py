@@ -356,6 +356,13 @@ def test_an_answer_that_cannot_be_used_says_why(operation: Operation, response: 
     assert str(error.value) == said
 
 
+def test_a_patch_of_ten_thousand_operations_is_the_longest() -> None:
+    steps = [{"op": "test", "path": "/kind", "value": WORKLOAD["kind"]}] * 10_000
+    assert kept(Operation.REVISE, patching(*steps))["patch"] == steps
+    with pytest.raises(InterpretError, match=r"^the patch has more than 10000 operations$"):
+        kept(Operation.REVISE, patching(*steps, steps[0]))
+
+
 def test_a_patch_that_copies_what_it_copied_is_stopped() -> None:
     doubling = [{"op": "add", "path": "/a", "value": ["x" * 100]}]
     doubling += [{"op": "copy", "from": "/a", "path": f"/a/{i % 2}"} for i in range(64)]

@@ -63,6 +63,12 @@ def test_another_number_of_replicas_makes_it_due() -> None:
     assert why(decided(), replicas=4) == "the number of replicas changed"
 
 
+def test_a_share_without_a_number_has_none() -> None:
+    duplicated = {"replicaScheduling": {"replicaSchedulingType": "Duplicated"}}
+    assert why(decided(Share("a")), after=duplicated, replicas=0) == "it is placed anew every time"
+    assert why(decided(Share("a")), replicas=0) is None
+
+
 def test_a_target_that_is_gone_makes_it_due() -> None:
     assert why(decided(), clusters=frozenset({"a"})) == "cluster b is gone"
 
