@@ -70,10 +70,12 @@ class _Selector(NamedTuple):
 class Rule:
     """One override rule. Compared by identity: there is one for each rule in the repository."""
 
-    __slots__ = ("_known", "_matches", "index", "overriders", "policy")
+    __slots__ = ("_known", "_matches", "index", "origin", "overriders", "ref")
 
     def __init__(self, policy: Override, index: int, matches: affinity.Predicate, overriders_: Overriders) -> None:
-        self.policy, self.index, self.overriders = policy, index, overriders_
+        self.ref, self.origin = _ref(policy), policy.origin
+        """Of its policy."""
+        self.index, self.overriders = index, overriders_
         self._matches = matches
         self._known: dict[str, tuple[Candidate, bool]] = {}
 
@@ -91,7 +93,7 @@ class _Policy:
     def __init__(self, source: Override) -> None:
         self.source = source
         self.namespace = "" if source.kind == _CLUSTER_WIDE else source.metadata.namespace or ""
-        self.ref = PolicyRef(source.kind, self.namespace, source.metadata.name)
+        self.ref = _ref(source)
         self.selectors = [_selector(wanted, self.namespace) for wanted in source.spec.resource_selectors or ()]
         self.rules = _rules(source)
 
@@ -229,7 +231,7 @@ _State = tuple[Body, tuple[Edit, ...], tuple[PolicyRef, ...]]
 
 def rule_key(rules: Sequence[Rule], candidate: Candidate) -> tuple[tuple[PolicyRef, int], ...]:
     """Which of the rules hit a cluster: clusters with equal keys get equal manifests from equal bodies."""
-    return tuple((_ref(rule.policy), rule.index) for rule in rules if rule.hits(candidate))
+    return tuple((rule.ref, rule.index) for rule in rules if rule.hits(candidate))
 
 
 _Groups: TypeAlias = list[tuple[Sequence[Candidate], list[Rule]]]
@@ -256,12 +258,12 @@ def split(rules: Sequence[Rule], candidates: Sequence[Candidate]) -> _Groups:
 def _apply(state: _State, rules: Iterable[Rule]) -> _State:
     body, edits, applied = state
     for rule in rules:
-        policy = _ref(rule.policy)
+        policy = rule.ref
         key = key_of(body)
         try:
             for what, changed in overriders.apply(body, rule.overriders):
                 if changed is not body:
-                    edits = (*edits, Edit(str(policy), rule.policy.origin, what))
+                    edits = (*edits, Edit(str(policy), rule.origin, what))
                     body = changed
         except overriders.RuleError as error:
             raise OverrideError(policy, str(error), error.path) from error

@@ -114,8 +114,11 @@ def place_of(lines: Sequence[str], index: int) -> str:
     limit = 1 << 30
     item = False  # whether the last part was an item of a list, whose key may stand in the same column
     for number in range(index, -1, -1):
-        match = _TOKEN.match(lines[number])
-        if match is None or not lines[number].strip():
+        line = lines[number]
+        if len(line) - len(line.lstrip(" ")) > limit:
+            continue  # inside of something that stands beside the way
+        match = _TOKEN.match(line)
+        if match is None or not line.strip():
             continue
         start, dashes, key = len(match[1]), len(match[2]) // 2, match[3]
         column = start + 2 * dashes

@@ -77,7 +77,7 @@ def _of(sides: Sides, key: ObjectKey, clusters: Mapping[ClusterName, ClusterLive
     before, after = _manifests(sides, key)
     old = by_cluster(before)
     earlier = sides.left_over.get(key, {})
-    live = {**{name: _live(rendered, name) for name, rendered in old.items()}, **earlier}
+    live = {**_as_left(before), **earlier}
     was, will = sides.base.bindings.get(key), sides.head.bindings.get(key)
     if will is None:
         for change in _leavers(sides, key, live, clusters):
@@ -106,8 +106,8 @@ def _of(sides: Sides, key: ObjectKey, clusters: Mapping[ClusterName, ClusterLive
     placed = context.binding.scheduled.clusters
     # A replacement is expected to become healthy, if it is written: a review shows where things end.
     leaving = sorted(live.keys() - new.keys())
-    there = [name for name in new if not _is_suspended(will, name) or (name in old and not _is_suspended(was, name))]
-    copies = {name: _live(new[name], name) for name in there} if leaving else {}
+    there = {name for name in new if not _is_suspended(will, name) or (name in old and not _is_suspended(was, name))}
+    copies = {name: copy for name, copy in _as_left(after).items() if name in there} if leaving else {}
     for name in leaving:
         if name in earlier and leftovers.is_orphan(will):
             continue  # as before
@@ -231,17 +231,22 @@ def _context(
     )
 
 
-def _live(rendered: RenderedManifest, cluster: ClusterName) -> LiveObject:
-    """The object as the base left it: ours, and healthy."""
-    return LiveObject(
-        rendered.key,
-        cluster,
-        "as-the-base-left-it",
-        "",
-        ours=True,
-        body=rendered.body,
-        matches=rendered.digest,
-        health=Health.CURRENT,
-        protected=prune.is_kept(rendered.body),
-        deletion_protected=prune.is_protected(rendered.body),
-    )
+def _as_left(classes: Sequence[RenderedManifest]) -> dict[ClusterName, LiveObject]:
+    """The objects as the base left them: ours, and healthy."""
+    copies = {}
+    for rendered in classes:
+        protected, deletion_protected = prune.is_kept(rendered.body), prune.is_protected(rendered.body)
+        for cluster in rendered.clusters:
+            copies[cluster] = LiveObject(
+                rendered.key,
+                cluster,
+                "as-the-base-left-it",
+                "",
+                ours=True,
+                body=rendered.body,
+                matches=rendered.digest,
+                health=Health.CURRENT,
+                protected=protected,
+                deletion_protected=deletion_protected,
+            )
+    return copies
