@@ -63,6 +63,10 @@ def test_a_copy_is_told_when_it_is_written_and_when_it_cannot_be() -> None:
     assert said(waits, binding({"a": 1, "b": 1}, copies={"a": "", "b": ""})) == [
         ("Normal", "SyncSucceed", "applied in b")
     ]
+    assert said(waits, waits) == []
+    assert said(waits, binding({"a": 1, "b": 1}, copies={"a": "", "b": "quota"})) == [
+        ("Warning", "SyncFailed", "not applied in b: quota")
+    ]
 
 
 @given(st.recursive(st.none() | st.text() | st.integers() | st.booleans(), lambda inner: st.lists(inner) | (
