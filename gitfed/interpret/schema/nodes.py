@@ -153,7 +153,11 @@ class ListOf:
         return self.tells_apart(value)
 
     def tells_apart(self, items: list[Any]) -> bool:
-        return self.keys is None or not items or not any(self._confused(items, ()))
+        if self.keys is None or not items:
+            return True
+        if len(items) == 1:
+            return items[0] is not None  # as most lists of an object
+        return not any(self._confused(items, ()))
 
     def faults(self, value: Any, path: Path) -> Iterator[Fault]:
         if not isinstance(value, list):
