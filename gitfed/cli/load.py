@@ -40,8 +40,8 @@ if TYPE_CHECKING:
     from gitfed.client.credential import Credential
     from gitfed.daemon import wiring
 
-_RARELY = 1_000_000
-"""New objects between two looks for garbage: a large repository makes about so many, none of them garbage."""
+_RARELY = 5_000_000
+"""New objects between two looks for garbage: a review of a large repository makes about so many, and little garbage."""
 
 
 @dataclass(slots=True)

@@ -14,14 +14,14 @@ if TYPE_CHECKING:
     from dataclasses import dataclass as dataclass
 else:
 
-    def dataclass(cls=None, /, *, frozen=False, **options):
-        """`dataclasses.dataclass` with its options; where `frozen`, equal values have the same hash."""
+    def dataclass(cls=None, /, *, frozen=False, slots=False, order=False, kw_only=False):
+        """`dataclasses.dataclass` with these of its options; where `frozen`, equal values have the same hash."""
 
         def made(cls):
             hashed = frozen and cls.__dict__.get("__hash__") is None
             if "__repr__" not in cls.__dict__:
                 cls.__repr__ = _repr
-            return dataclasses.dataclass(cls, repr=False, unsafe_hash=hashed, **options)
+            return dataclasses.dataclass(cls, repr=False, unsafe_hash=hashed, slots=slots, order=order, kw_only=kw_only)
 
         return made if cls is None else made(cls)
 
