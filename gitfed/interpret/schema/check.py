@@ -24,8 +24,8 @@ from gitfed.text.values import dataclass
 
 EVERYTHING = "*"
 _METADATA = "meta_v1#ObjectMeta"
-_MOST_TEMPLATES = 100_000
-"""Of which is remembered whether they are right."""
+_MOST_TEMPLATES = 20_000
+"""Of which is remembered whether they are right. Each is kept in memory, also when its file has changed since."""
 
 
 @dataclass(slots=True)
